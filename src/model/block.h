@@ -1,0 +1,38 @@
+// One transformer block (infinity.md, "One scale"): self-attention, cross-attention and feed-forward, each gated into the residual stream.
+#pragma once
+
+#include <span>
+
+#include "base/status.h"
+#include "kv/cache.h"
+#include "model/activations.h"
+#include "model/weights.h"
+
+namespace nextscale {
+
+// What a block's forward pass is about: streams, map and rotary table of this scale.
+struct ScaleStep {
+  int64_t scale = 0;              // 0-based
+  int64_t streams = 0;            // B
+  MapSize map;
+  const RopeTable* rope = nullptr;
+  bool last = false;              // nothing is cached after the last scale that runs
+  int64_t tokens() const { return map.tokens(); }
+  int64_t rows() const { return streams * tokens(); }
+};
+
+struct BlockContext {
+  const TransformerConfig& config;
+  const BlockWeights& weights;
+  int64_t layer = 0;
+  const float* shared_ada_B6C = nullptr;     // shared_ada_lin of every stream's cond
+  std::span<const HeadKv> text_BH;           // text keys and values of every (stream, head)
+  KvCache& cache;
+  Activations& act;
+  const OpContext& ops;
+};
+
+// x (in act) += the three branches. Errors: WorkError naming the branch of this block whose input shows a NaN or an infinity.
+Status RunBlock(const BlockContext& block, const ScaleStep& step);
+
+}  // namespace nextscale
