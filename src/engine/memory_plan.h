@@ -1,0 +1,35 @@
+// How much memory a run will need, by account and at its peak, foretold from shapes alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace nextscale {
+
+struct MemoryPlan {
+  std::array<int64_t, kAccounts> accounts{};  // peak of each
+  struct Phase {
+    std::string name;   // "text", "transformer", "vae"
+    int64_t bytes = 0;  // resident in it, the program itself included
+  };
+  std::vector<Phase> phases;
+  int64_t peak = 0;     // the largest phase
+};
+
+struct PlanRequest {
+  ScaleSchedule schedule;      // the largest of the run
+  int64_t batch = 1;           // images at once
+  bool guided = true;
+  int64_t text_tokens = 64;    // of the longest prompt
+  int64_t prompts = 1;         // distinct ones, negative included
+  EngineTypes types;
+  KvOptions kv;
+  int threads = 1;
+};
+
+MemoryPlan PlanMemory(const ModelInfo& info, const PlanRequest& request);
+
+}  // namespace nextscale

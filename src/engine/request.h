@@ -1,0 +1,35 @@
+// What a picture is made from. All settings are resolved: nothing here is a default that depends on something else.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/model_info.h"
+
+namespace nextscale {
+
+enum class RngKind { kPhilox, kTorch };
+
+struct PictureRequest {
+  std::string prompt;
+  std::optional<std::string> negative;  // replaces the learned unconditional text
+  uint64_t seed = 0;
+  ScaleSchedule schedule;
+  std::vector<float> cfg, tau;          // one a scale of the schedule
+  float top_p = 0.97f;
+  int top_k = 900;
+  std::vector<int> cfg_insertion_layer = {0};  // 0: on the logits; -n: after block depth - n
+  RngKind rng = RngKind::kPhilox;
+
+  // Guidance runs a second, unconditional stream unless every cfg is 1.
+  bool guided() const;
+};
+
+// Errors: CallError naming the field: lengths other than the schedule's, values out of range (tau > 0, finite cfg, top_p in [0, 1],
+// top_k >= 0), insertion layers that the model doesn't have, more scales than lvl_embed has rows.
+Status CheckRequest(const PictureRequest& request, const ModelInfo& model);
+
+}  // namespace nextscale
