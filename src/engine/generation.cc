@@ -1,1 +1,196 @@
-// placeholder
+#include "engine/generation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "engine/codes.h"
+#include "ops/activation.h"
+#include "ops/resample.h"
+
+namespace nextscale {
+namespace {
+
+double Seconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+}
+
+}  // namespace
+
+Generation::Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs, const BatchOptions& options,
+                       const OpContext& ops)
+    : info_(info), transformer_(transformer), jobs_(jobs), options_(options), ops_(ops), schedule_(jobs.front().request.schedule) {
+  const TransformerConfig& config = transformer.config();
+  uncond_of_image_.assign(jobs.size(), -1);
+  for (int64_t i = 0; i < images(); ++i) streams_.push_back({i, true});
+  for (int64_t i = 0; i < images(); ++i) {
+    NS_CHECK(jobs[i].request.schedule.maps == schedule_.maps, "a batch has one schedule");
+    if (!jobs[i].request.guided()) continue;
+    uncond_of_image_[i] = streams();
+    streams_.push_back({i, false});
+  }
+  for (const Stream& s : streams_) image_of_stream_.push_back(s.image);
+  for (const ImageJob& job : jobs) {
+    if (!job.bits) own_bits_.push_back(MakeBitSource(job.request));
+    bits_.push_back(job.bits ? job.bits : own_bits_.back().get());
+  }
+
+  int64_t most_tokens = 0;
+  for (MapSize m : schedule_.maps) most_tokens = std::max(most_tokens, m.tokens());
+  const MemoryUse use{ops.ledger, Account::kActivations};
+  act_ = std::make_unique<Activations>(config, ActivationsShape{streams(), most_tokens}, transformer.dtype(), ops.ledger);
+  cache_ = std::make_unique<KvCache>(
+      KvCacheShape{config.depth, streams(), config.heads, config.head_dim(), schedule_.tokens_before_last()}, transformer.dtype(), ops.ledger);
+  word_inputs_ = Tensor(DType::kF32, {images() * most_tokens, config.bits}, use);
+  logits_ = Tensor(DType::kF32, {streams() * most_tokens, 2 * config.bits}, use);
+  const MapSize latent = LatentMap(schedule_.last(), info.patchify);
+  for (int64_t i = 0; i < images(); ++i) {
+    GeneratedImage image;
+    image.summed = Tensor(DType::kF32, {config.bits / (info.patchify ? 4 : 1), latent.h, latent.w}, use);
+    image.summed.FillZero();
+    result_.images.push_back(std::move(image));
+  }
+}
+
+StatusOr<BatchResult> Generation::Run() {
+  const auto start = std::chrono::steady_clock::now();
+  TensorObserver* tensors = options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
+  const std::vector<ConstView> rows = TextRows();
+  NS_ASSIGN_OR_RETURN(const Conditioning conditioning, transformer_.Condition(rows, ops_, tensors, options_.cancel));
+  double watched = 0;  // in the observer: previews are not the transformer's time
+  for (int64_t scale = 0; scale < schedule_.scales(); ++scale) {
+    if (options_.observer) options_.observer->ScaleBegins(scale, schedule_.maps[scale]);
+    ScaleReport report{.scale = scale, .map = schedule_.maps[scale]};
+    NS_RETURN_IF_ERROR(RunScale(scale, conditioning, report));
+    result_.scales.push_back(report);
+    const auto before = std::chrono::steady_clock::now();
+    if (options_.observer) NS_RETURN_IF_ERROR(options_.observer->ScaleDone(report, done()));
+    watched += Seconds(before);
+  }
+  result_.seconds = Seconds(start) - watched;
+  return std::move(result_);
+}
+
+std::vector<ConstView> Generation::TextRows() const {
+  std::vector<ConstView> rows;
+  for (const Stream& s : streams_) {
+    const ImageJob& job = jobs_[s.image];
+    if (s.conditional) {
+      rows.push_back(job.prompt->rows.view());
+    } else if (job.negative) {
+      rows.push_back(job.negative->rows.view());
+    } else {
+      rows.push_back(transformer_.UnconditionalRows(job.prompt->rows.dim(0)));
+    }
+  }
+  return rows;
+}
+
+Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, ScaleReport& report) {
+  const auto start = std::chrono::steady_clock::now();
+  const TransformerConfig& config = transformer_.config();
+  const MapSize map = schedule_.maps[scale];
+  const int64_t L = map.tokens();
+  const RopeTable rope = BuildRopeTable(map, schedule_.rope_grid, config.head_dim(), config.rope_kind, {ops_.ledger, Account::kActivations});
+  if (scale > 0) MakeWordInputs(scale);
+  const std::vector<InnerGuidance> inner = InnerGuidanceAt(scale);
+  const ScaleRun run{.step = {.scale = scale, .streams = streams(), .map = map, .rope = &rope, .last = scale + 1 == schedule_.scales()},
+                     .images = images(),
+                     .image_of_stream = image_of_stream_,
+                     .word_inputs = word_inputs_.view().Rows(0, images() * L),
+                     .inner_guidance = inner};
+  TensorObserver* tensors = options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
+  NS_RETURN_IF_ERROR(transformer_.RunScale(run, conditioning, *cache_, *act_, logits_.view().Rows(0, streams() * L), ops_, tensors, options_.cancel));
+
+  for (int64_t i = 0; i < images(); ++i) Guide(i, scale);
+  const Shape logits_shape{images(), L, config.bits, 2};
+  See(scale, "logits", logits_.view().Rows(0, images() * L).Reshape(logits_shape));
+  for (int64_t i = 0; i < images(); ++i) {
+    Tensor bits(DType::kU8, {L, config.bits}, {ops_.ledger, Account::kActivations});
+    NS_RETURN_IF_ERROR(bits_[i]->Draw(scale, map, logits_.view().Rows(i * L, L).Reshape({L, config.bits, 2}), bits.view(), ops_));
+    AddCode(i, scale, bits.view());
+    result_.images[i].bits.push_back(std::move(bits));
+  }
+
+  report.seconds = Seconds(start);
+  report.kv_bytes = cache_->bytes();
+  for (int64_t layer = 0; layer < config.depth; ++layer) report.kv_tokens.push_back(cache_->TokensHeld(layer));
+  for (int account = 0; account < kAccounts; ++account) {
+    report.account_bytes.push_back(ops_.ledger ? ops_.ledger->current(static_cast<Account>(account)) : 0);
+  }
+  return absl::OkStatus();
+}
+
+// The sum of codes so far, resized to this scale's latent, token by token.
+void Generation::MakeWordInputs(int64_t scale) {
+  const MapSize map = schedule_.maps[scale], latent = LatentMap(map, info_.patchify);
+  const MemoryUse use{ops_.ledger, Account::kActivations};
+  for (int64_t i = 0; i < images(); ++i) {
+    const Tensor& summed = result_.images[i].summed;
+    Tensor resized(DType::kF32, {summed.dim(0), latent.h, latent.w}, use);
+    ResizeBilinear(summed.view(), resized.view(), ops_);
+    View tokens = word_inputs_.view().Rows(i * map.tokens(), map.tokens());
+    if (info_.patchify) {
+      Tensor unshuffled(DType::kF32, {4 * summed.dim(0), map.h, map.w}, use);
+      PixelUnshuffle2(resized.view(), unshuffled.view());
+      ChannelsToTokens(unshuffled.view(), tokens);
+    } else {
+      ChannelsToTokens(resized.view(), tokens);
+    }
+  }
+}
+
+std::vector<InnerGuidance> Generation::InnerGuidanceAt(int64_t scale) const {
+  std::vector<InnerGuidance> out;
+  for (int64_t i = 0; i < images(); ++i) {
+    const PictureRequest& r = jobs_[i].request;
+    if (UncondStream(i) < 0 || r.cfg[scale] == 1.0f) continue;
+    InnerGuidance g{.cond = i, .uncond = UncondStream(i), .cfg = r.cfg[scale]};
+    for (int layer : r.cfg_insertion_layer) {
+      if (layer < 0) g.after_blocks.push_back(transformer_.config().depth + layer);
+    }
+    if (!g.after_blocks.empty()) out.push_back(g);
+  }
+  return out;
+}
+
+ConstView Generation::Guide(int64_t image, int64_t scale) {
+  const PictureRequest& r = jobs_[image].request;
+  const int64_t L = schedule_.maps[scale].tokens();
+  View cond = logits_.view().Rows(image * L, L);
+  const bool on_logits = std::find(r.cfg_insertion_layer.begin(), r.cfg_insertion_layer.end(), 0) != r.cfg_insertion_layer.end();
+  const bool guided = UncondStream(image) >= 0 && r.cfg[scale] != 1.0f && on_logits;
+  const ConstView uncond = guided ? ConstView(logits_.view().Rows(UncondStream(image) * L, L)) : ConstView();
+  GuideLogits(cond, uncond, r.cfg[scale], r.tau[scale], cond, ops_);
+  return cond;
+}
+
+// summed += resize(code of bits); the last scale's code as it is.
+void Generation::AddCode(int64_t image, int64_t scale, ConstView bits_Ld) {
+  const MapSize map = schedule_.maps[scale], latent = LatentMap(map, info_.patchify);
+  const MemoryUse use{ops_.ledger, Account::kActivations};
+  Tensor& summed = result_.images[image].summed;
+  Tensor code(DType::kF32, {summed.dim(0), latent.h, latent.w}, use);
+  BitsToLatentCode(bits_Ld, map, info_.patchify, code.view());
+  if (scale + 1 == schedule_.scales()) {
+    AddInPlace(summed.view(), code.view(), ops_);
+  } else {
+    Tensor resized(DType::kF32, summed.shape(), use);
+    ResizeBilinear(code.view(), resized.view(), ops_);
+    AddInPlace(summed.view(), resized.view(), ops_);
+  }
+}
+
+void Generation::See(int64_t scale, std::string_view what, ConstView tensor) const {
+  if (options_.observer && options_.observer->wants_tensors()) options_.observer->See(fmt::format("scale{:02d}.{}", scale, what), tensor);
+}
+
+StatusOr<BatchResult> Engine::Generate(std::span<const ImageJob> jobs, const BatchOptions& options, const OpContext& ops) const {
+  NS_CHECK(!jobs.empty());
+  for (const ImageJob& job : jobs) NS_RETURN_IF_ERROR(CheckRequest(job.request, info_));
+  return Generation(info_, *transformer_, jobs, options, ops).Run();
+}
+
+}  // namespace nextscale
