@@ -76,7 +76,8 @@ void Attention(const AttentionArgs& args, const OpContext& ctx) {
   if (args.o.elements() == 0) return;
   ProfileScope profile(ctx.profiler, "attention", ctx.profiler ? Flop(args) : 0);
   if (ctx.backend == Backend::kReference) return attention::Reference(args);
-  attention::InF32(args, ctx);
+  if (args.q.dtype() == DType::kF32 || !HasFastBf16(ctx.isa)) return attention::InF32(args, ctx);
+  attention::InBf16(args, ctx, attention::Avx512Bf16Kernel());
 }
 
 }  // namespace nextscale

@@ -47,11 +47,13 @@ void ForEachImplementation(DType dtype, const std::function<void(const OpContext
   }
 }
 
-// Error allowed, relative to the sum of p |v|. f32: a weight is off by its logit's absolute error, some ulps
-// of the largest partial sum of q.k (about 1e-7 |q| |k|), and by exp's 2e-7. bf16: p is rounded to 8 bits
-// (2^-9) and so is the output (2^-9); the rest is below 1e-3.
-double Tolerance(DType dtype, float largest_logit) {
-  return dtype == DType::kF32 ? 1e-6 * (1 + 0.3 * largest_logit) : 0x1p-8 + 1e-3;
+// Error allowed of an output near `expected`, where `magnitude` is the same sum over |v|. f32: a weight is
+// off by its logit's absolute error, some ulps of the largest partial sum of q.k (about 1e-7 |q| |k|), and by
+// exp's 2e-7. bf16: p is rounded (2^-8 of it at most), and so are this output and the twin's (2^-8 each);
+// exponentials and sums are good to 1e-3.
+double Tolerance(DType dtype, float largest_logit, float expected, float magnitude) {
+  if (dtype == DType::kF32) return 1e-6 * (1 + 0.3 * largest_logit) * magnitude;
+  return (0x1p-8 + 1e-3) * magnitude + 0x1p-7 * std::fabs(expected);
 }
 
 void ExpectLikeTwin(const AttentionCase& c, float largest_logit = 6) {
@@ -62,7 +64,7 @@ void ExpectLikeTwin(const AttentionCase& c, float largest_logit = 6) {
     Tensor o = problem.Output();
     Attention(problem.Args(o), ctx);
     for (int64_t i = 0; i < o.elements(); ++i) {
-      const double bound = Tolerance(c.dtype, largest_logit) * magnitude[i];
+      const double bound = Tolerance(c.dtype, largest_logit, expected[i], magnitude[i]);
       ASSERT_NEAR(AttentionProblem::Get(o, i), expected[i], bound)
           << "row " << i / (c.H * c.D) << " column " << i % (c.H * c.D);
     }
@@ -192,7 +194,9 @@ TEST_P(AttentionOfType, MaximumGrowsFromBlockToBlock) {
     Tensor o = problem.Output();
     Attention(problem.Args(o), ctx);
     for (int64_t i = 0; i < o.elements(); ++i) {
-      ASSERT_NEAR(AttentionProblem::Get(o, i), expected[i], Tolerance(GetParam(), 60) * magnitude[i]) << i;
+      ASSERT_NEAR(AttentionProblem::Get(o, i), expected[i],
+                  Tolerance(GetParam(), 60, expected[i], magnitude[i]))
+          << i;
     }
   });
 }
