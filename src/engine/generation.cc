@@ -19,9 +19,14 @@ double Seconds(std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-Generation::Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs, const BatchOptions& options,
-                       const OpContext& ops)
-    : info_(info), transformer_(transformer), jobs_(jobs), options_(options), ops_(ops), schedule_(jobs.front().request.schedule) {
+Generation::Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs,
+                       const BatchOptions& options, const OpContext& ops)
+    : info_(info),
+      transformer_(transformer),
+      jobs_(jobs),
+      options_(options),
+      ops_(ops),
+      schedule_(jobs.front().request.schedule) {
   const TransformerConfig& config = transformer.config();
   uncond_of_image_.assign(jobs.size(), -1);
   for (int64_t i = 0; i < images(); ++i) streams_.push_back({i, true});
@@ -40,9 +45,11 @@ Generation::Generation(const ModelInfo& info, const Transformer& transformer, st
   int64_t most_tokens = 0;
   for (MapSize m : schedule_.maps) most_tokens = std::max(most_tokens, m.tokens());
   const MemoryUse use{ops.ledger, Account::kActivations};
-  act_ = std::make_unique<Activations>(config, ActivationsShape{streams(), most_tokens}, transformer.dtype(), ops.ledger);
+  act_ = std::make_unique<Activations>(config, ActivationsShape{streams(), most_tokens}, transformer.dtype(),
+                                       ops.ledger);
   cache_ = std::make_unique<KvCache>(
-      KvCacheShape{config.depth, streams(), config.heads, config.head_dim(), schedule_.tokens_before_last()}, transformer.dtype(), ops.ledger);
+      KvCacheShape{config.depth, streams(), config.heads, config.head_dim(), schedule_.tokens_before_last()},
+      transformer.dtype(), ops.ledger);
   word_inputs_ = Tensor(DType::kF32, {images() * most_tokens, config.bits}, use);
   logits_ = Tensor(DType::kF32, {streams() * most_tokens, 2 * config.bits}, use);
   const MapSize latent = LatentMap(schedule_.last(), info.patchify);
@@ -56,9 +63,11 @@ Generation::Generation(const ModelInfo& info, const Transformer& transformer, st
 
 StatusOr<BatchResult> Generation::Run() {
   const auto start = std::chrono::steady_clock::now();
-  TensorObserver* tensors = options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
+  TensorObserver* tensors =
+      options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
   const std::vector<ConstView> rows = TextRows();
-  NS_ASSIGN_OR_RETURN(const Conditioning conditioning, transformer_.Condition(rows, ops_, tensors, options_.cancel));
+  NS_ASSIGN_OR_RETURN(const Conditioning conditioning,
+                      transformer_.Condition(rows, ops_, tensors, options_.cancel));
   double watched = 0;  // in the observer: previews are not the transformer's time
   for (int64_t scale = 0; scale < schedule_.scales(); ++scale) {
     if (options_.observer) options_.observer->ScaleBegins(scale, schedule_.maps[scale]);
@@ -93,30 +102,42 @@ Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, Sca
   const TransformerConfig& config = transformer_.config();
   const MapSize map = schedule_.maps[scale];
   const int64_t L = map.tokens();
-  const RopeTable rope = BuildRopeTable(map, schedule_.rope_grid, config.head_dim(), config.rope_kind, {ops_.ledger, Account::kActivations});
+  const RopeTable rope = BuildRopeTable(map, schedule_.rope_grid, config.head_dim(), config.rope_kind,
+                                        {ops_.ledger, Account::kActivations});
   if (scale > 0) MakeWordInputs(scale);
+  const std::vector<std::vector<int32_t>> tokens(streams(), TokenNumbers(scale));
   const std::vector<InnerGuidance> inner = InnerGuidanceAt(scale);
-  const ScaleRun run{.step = {.scale = scale, .streams = streams(), .map = map, .rope = &rope, .last = scale + 1 == schedule_.scales()},
+  const ScaleRun run{.step = {.scale = scale,
+                              .streams = streams(),
+                              .map = map,
+                              .rope = &rope,
+                              .tokens_B = tokens,
+                              .last = scale + 1 == schedule_.scales()},
                      .images = images(),
                      .image_of_stream = image_of_stream_,
                      .word_inputs = word_inputs_.view().Rows(0, images() * L),
                      .inner_guidance = inner};
-  TensorObserver* tensors = options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
-  NS_RETURN_IF_ERROR(transformer_.RunScale(run, conditioning, *cache_, *act_, logits_.view().Rows(0, streams() * L), ops_, tensors, options_.cancel));
+  TensorObserver* tensors =
+      options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
+  NS_RETURN_IF_ERROR(transformer_.RunScale(run, conditioning, *cache_, *act_,
+                                           logits_.view().Rows(0, streams() * L), ops_, tensors,
+                                           options_.cancel));
 
   for (int64_t i = 0; i < images(); ++i) Guide(i, scale);
   const Shape logits_shape{images(), L, config.bits, 2};
   See(scale, "logits", logits_.view().Rows(0, images() * L).Reshape(logits_shape));
   for (int64_t i = 0; i < images(); ++i) {
     Tensor bits(DType::kU8, {L, config.bits}, {ops_.ledger, Account::kActivations});
-    NS_RETURN_IF_ERROR(bits_[i]->Draw(scale, map, logits_.view().Rows(i * L, L).Reshape({L, config.bits, 2}), bits.view(), ops_));
+    NS_RETURN_IF_ERROR(bits_[i]->Draw(scale, map, logits_.view().Rows(i * L, L).Reshape({L, config.bits, 2}),
+                                      bits.view(), ops_));
     AddCode(i, scale, bits.view());
     result_.images[i].bits.push_back(std::move(bits));
   }
 
   report.seconds = Seconds(start);
   report.kv_bytes = cache_->bytes();
-  for (int64_t layer = 0; layer < config.depth; ++layer) report.kv_tokens.push_back(cache_->TokensHeld(layer));
+  for (int64_t layer = 0; layer < config.depth; ++layer)
+    report.kv_tokens.push_back(cache_->TokensHeld(layer));
   for (int account = 0; account < kAccounts; ++account) {
     report.account_bytes.push_back(ops_.ledger ? ops_.ledger->current(static_cast<Account>(account)) : 0);
   }
@@ -142,6 +163,15 @@ void Generation::MakeWordInputs(int64_t scale) {
   }
 }
 
+// The numbers of a scale's tokens, counted through all maps.
+std::vector<int32_t> Generation::TokenNumbers(int64_t scale) const {
+  int64_t first = 0;
+  for (int64_t k = 0; k < scale; ++k) first += schedule_.maps[k].tokens();
+  std::vector<int32_t> numbers(schedule_.maps[scale].tokens());
+  std::iota(numbers.begin(), numbers.end(), static_cast<int32_t>(first));
+  return numbers;
+}
+
 std::vector<InnerGuidance> Generation::InnerGuidanceAt(int64_t scale) const {
   std::vector<InnerGuidance> out;
   for (int64_t i = 0; i < images(); ++i) {
@@ -160,7 +190,8 @@ ConstView Generation::Guide(int64_t image, int64_t scale) {
   const PictureRequest& r = jobs_[image].request;
   const int64_t L = schedule_.maps[scale].tokens();
   View cond = logits_.view().Rows(image * L, L);
-  const bool on_logits = std::find(r.cfg_insertion_layer.begin(), r.cfg_insertion_layer.end(), 0) != r.cfg_insertion_layer.end();
+  const bool on_logits =
+      std::find(r.cfg_insertion_layer.begin(), r.cfg_insertion_layer.end(), 0) != r.cfg_insertion_layer.end();
   const bool guided = UncondStream(image) >= 0 && r.cfg[scale] != 1.0f && on_logits;
   const ConstView uncond = guided ? ConstView(logits_.view().Rows(UncondStream(image) * L, L)) : ConstView();
   GuideLogits(cond, uncond, r.cfg[scale], r.tau[scale], cond, ops_);
@@ -184,10 +215,12 @@ void Generation::AddCode(int64_t image, int64_t scale, ConstView bits_Ld) {
 }
 
 void Generation::See(int64_t scale, std::string_view what, ConstView tensor) const {
-  if (options_.observer && options_.observer->wants_tensors()) options_.observer->See(fmt::format("scale{:02d}.{}", scale, what), tensor);
+  if (options_.observer && options_.observer->wants_tensors())
+    options_.observer->See(fmt::format("scale{:02d}.{}", scale, what), tensor);
 }
 
-StatusOr<BatchResult> Engine::Generate(std::span<const ImageJob> jobs, const BatchOptions& options, const OpContext& ops) const {
+StatusOr<BatchResult> Engine::Generate(std::span<const ImageJob> jobs, const BatchOptions& options,
+                                       const OpContext& ops) const {
   NS_CHECK(!jobs.empty());
   for (const ImageJob& job : jobs) NS_RETURN_IF_ERROR(CheckRequest(job.request, info_));
   return Generation(info_, *transformer_, jobs, options, ops).Run();

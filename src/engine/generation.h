@@ -12,7 +12,8 @@ namespace nextscale {
 // Holds what a batch needs while it runs. Made for one run.
 class Generation {
  public:
-  Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs, const BatchOptions& options, const OpContext& ops);
+  Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs,
+             const BatchOptions& options, const OpContext& ops);
   StatusOr<BatchResult> Run();
 
  private:
@@ -27,6 +28,7 @@ class Generation {
 
   std::vector<ConstView> TextRows() const;
   void MakeWordInputs(int64_t scale);
+  std::vector<int32_t> TokenNumbers(int64_t scale) const;
   std::vector<InnerGuidance> InnerGuidanceAt(int64_t scale) const;
   Status RunScale(int64_t scale, const Conditioning& conditioning, ScaleReport& report);
   // Guided logits of an image, in place of its conditional stream's: [L, d, 2].

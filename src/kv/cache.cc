@@ -15,16 +15,19 @@ constexpr int64_t kPage = 4096;
 
 }  // namespace
 
-KvCache::KvCache(const KvCacheShape& shape, DType dtype, MemoryLedger* ledger) : shape_(shape), dtype_(dtype), ledger_(ledger) {
+KvCache::KvCache(const KvCacheShape& shape, DType dtype, MemoryLedger* ledger)
+    : shape_(shape), dtype_(dtype), ledger_(ledger) {
   NS_CHECK(dtype == DType::kF32 || dtype == DType::kBF16, "a cache of {}", Name(dtype));
   const int64_t token_bytes = shape.head_dim * static_cast<int64_t>(SizeOf(dtype));
   range_bytes_ = (std::max<int64_t>(shape.capacity, 1) * token_bytes + kPage - 1) / kPage * kPage;
   const int64_t ranges = shape.layers * shape.streams * shape.heads;
   mapped_ = static_cast<size_t>(ranges * 2 * range_bytes_);
-  void* p = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p =
+      ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   NS_CHECK(p != MAP_FAILED, "no address space for a cache of {} bytes", mapped_);
   base_ = static_cast<std::byte*>(p);
   heads_.resize(ranges);
+  tokens_.resize(ranges);
   for (int64_t layer = 0; layer < shape.layers; ++layer) {
     for (int64_t i = 0; i < shape.streams * shape.heads; ++i) {
       heads_[layer * shape.streams * shape.heads + i] = {Range(layer, i, 0), Range(layer, i, 1), 0};
@@ -34,7 +37,7 @@ KvCache::KvCache(const KvCacheShape& shape, DType dtype, MemoryLedger* ledger) :
 
 KvCache::~KvCache() {
   ::munmap(base_, mapped_);
-  if (ledger_) ledger_->Charge(Account::kKv, -bytes_);
+  if (ledger_) ledger_->Charge(Account::kKv, -bytes());
 }
 
 std::byte* KvCache::Range(int64_t layer, int64_t stream_head, int part) const {
@@ -46,21 +49,80 @@ std::span<const HeadKv> KvCache::Heads(int64_t layer) const {
   return std::span(heads_).subspan(layer * n, n);
 }
 
-void KvCache::Append(int64_t layer, ConstView k, ConstView v) {
-  const int64_t ranges = shape_.streams * shape_.heads, n = k.dim(2), D = shape_.head_dim;
-  NS_CHECK(k.dtype() == dtype_ && v.dtype() == dtype_ && k.shape() == v.shape() && k.shape() == Shape({shape_.streams, shape_.heads, n, D}),
-           "keys {} for {} streams, {} heads of {}", ToString(k.shape()), shape_.streams, shape_.heads, D);
+void KvCache::SetLength(int64_t layer, int64_t stream_head, int64_t length) {
+  HeadKv& head = heads_[layer * shape_.streams * shape_.heads + stream_head];
+  const int64_t token_bytes = shape_.head_dim * static_cast<int64_t>(SizeOf(dtype_));
+  const auto pages = [&](int64_t tokens) { return (tokens * token_bytes + kPage - 1) / kPage * kPage; };
+  for (int part = 0; part < 2 && pages(length) < pages(head.length); ++part) {
+    ::madvise(Range(layer, stream_head, part) + pages(length), pages(head.length) - pages(length),
+              MADV_DONTNEED);
+  }
+  const int64_t change = 2 * (length - head.length) * token_bytes;
+  head.length = length;
+  bytes_.fetch_add(change, std::memory_order_relaxed);
+  if (ledger_) ledger_->Charge(Account::kKv, change);
+}
+
+void KvCache::Append(int64_t layer, const CurrentKeys& current) {
+  const int64_t ranges = shape_.streams * shape_.heads, n = current.k.dim(2), D = shape_.head_dim;
+  NS_CHECK(
+      current.k.dtype() == dtype_ && current.v.dtype() == dtype_ && current.k.shape() == current.v.shape() &&
+          current.k.shape() == Shape({shape_.streams, shape_.heads, n, D}),
+      "keys {} for {} streams, {} heads of {}", ToString(current.k.shape()), shape_.streams, shape_.heads, D);
   const int64_t token_bytes = D * static_cast<int64_t>(SizeOf(dtype_));
   ParallelFor(ranges, [&](int64_t i, int) {
-    HeadKv& head = heads_[layer * ranges + i];
-    NS_CHECK(head.length + n <= shape_.capacity, "{} + {} tokens, room for {}", head.length, n, shape_.capacity);
-    std::memcpy(Range(layer, i, 0) + head.length * token_bytes, k.raw() + i * n * token_bytes, n * token_bytes);
-    std::memcpy(Range(layer, i, 1) + head.length * token_bytes, v.raw() + i * n * token_bytes, n * token_bytes);
-    head.length += n;
+    const int64_t held = heads_[layer * ranges + i].length;
+    NS_CHECK(held + n <= shape_.capacity, "{} + {} tokens, room for {}", held, n, shape_.capacity);
+    std::memcpy(Range(layer, i, 0) + held * token_bytes, current.k.raw() + i * n * token_bytes,
+                n * token_bytes);
+    std::memcpy(Range(layer, i, 1) + held * token_bytes, current.v.raw() + i * n * token_bytes,
+                n * token_bytes);
+    const std::vector<int32_t>& tokens = current.tokens_B[i / shape_.heads];
+    std::vector<int32_t>& all = tokens_[layer * ranges + i];
+    all.insert(all.end(), tokens.begin(), tokens.end());
+    SetLength(layer, i, held + n);
   });
-  const int64_t added = 2 * ranges * n * token_bytes;
-  bytes_ += added;
-  if (ledger_) ledger_->Charge(Account::kKv, added);
+}
+
+void KvCache::Keep(int64_t layer, const CurrentKeys& current, std::span<const std::vector<int32_t>> keep_BH) {
+  const int64_t ranges = shape_.streams * shape_.heads, n = current.k.dim(2);
+  NS_CHECK_EQ(static_cast<int64_t>(keep_BH.size()), ranges);
+  const int64_t token_bytes = shape_.head_dim * static_cast<int64_t>(SizeOf(dtype_));
+  ParallelFor(ranges, [&](int64_t i, int) {
+    const std::vector<int32_t>& keep = keep_BH[i];
+    const std::vector<int32_t>& tokens = current.tokens_B[i / shape_.heads];
+    std::vector<int32_t>& all = tokens_[layer * ranges + i];
+    const int64_t held = heads_[layer * ranges + i].length, kept = static_cast<int64_t>(keep.size());
+    NS_CHECK(kept <= shape_.capacity && (keep.empty() || keep.back() < held + n), "{} tokens kept of {} + {}",
+             kept, held, n);
+    for (int part = 0; part < 2; ++part) {
+      std::byte* to = Range(layer, i, part);
+      const std::byte* fresh = (part == 0 ? current.k : current.v).raw() + i * n * token_bytes;
+      for (int64_t j = 0; j < kept;
+           ++j) {  // keep[j] >= j, so moving forward overwrites nothing that is still to be read
+        const std::byte* from =
+            keep[j] < held ? to + keep[j] * token_bytes : fresh + (keep[j] - held) * token_bytes;
+        if (from != to + j * token_bytes) std::memcpy(to + j * token_bytes, from, token_bytes);
+      }
+    }
+    std::vector<int32_t> numbers(kept);
+    for (int64_t j = 0; j < kept; ++j) numbers[j] = keep[j] < held ? all[keep[j]] : tokens[keep[j] - held];
+    all = std::move(numbers);
+    SetLength(layer, i, kept);
+  });
+}
+
+void KvCache::DropStream(int64_t stream) {
+  for (int64_t layer = 0; layer < shape_.layers; ++layer) {
+    for (int64_t h = 0; h < shape_.heads; ++h) {
+      tokens_[(layer * shape_.streams + stream) * shape_.heads + h] = {};
+      SetLength(layer, stream * shape_.heads + h, 0);
+    }
+  }
+}
+
+std::span<const int32_t> KvCache::Tokens(int64_t layer, int64_t stream, int64_t head) const {
+  return tokens_[(layer * shape_.streams + stream) * shape_.heads + head];
 }
 
 int64_t KvCache::TokensHeld(int64_t layer) const {

@@ -9,7 +9,15 @@
 
 namespace nextscale {
 
-enum class KvPolicyKind { kFull, kSlidingWindow, kStreamingLlm, kSnapKv, kPyramidKv, kScaleKv, kScaleKvReference };
+enum class KvPolicyKind {
+  kFull,
+  kSlidingWindow,
+  kStreamingLlm,
+  kSnapKv,
+  kPyramidKv,
+  kScaleKv,
+  kScaleKvReference
+};
 
 struct KvOptions {
   KvPolicyKind policy = KvPolicyKind::kFull;

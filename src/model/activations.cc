@@ -5,8 +5,8 @@
 namespace nextscale {
 namespace {
 
-// Rows that are in the wide products at once, unless a single stream has more. 4,096 rows keep both cores of an AMX machine on one weight
-// tile long enough; more would only take memory.
+// Rows that are in the wide products at once, unless a single stream has more. 4,096 rows keep both cores of
+// an AMX machine on one weight tile long enough; more would only take memory.
 constexpr int64_t kGroupRows = 4096;
 
 int64_t WideRows(const ActivationsShape& shape) {
@@ -20,7 +20,8 @@ int64_t WideRowBytes(const TransformerConfig& c, DType dtype) {
 
 }  // namespace
 
-Activations::Activations(const TransformerConfig& c, const ActivationsShape& shape, DType dtype, MemoryLedger* ledger)
+Activations::Activations(const TransformerConfig& c, const ActivationsShape& shape, DType dtype,
+                         MemoryLedger* ledger)
     : heads_(c.heads), head_dim_(c.head_dim()), dtype_(dtype) {
   const MemoryUse use{ledger, Account::kActivations};
   const int64_t rows = shape.streams * shape.most_tokens;
@@ -42,16 +43,22 @@ View Activations::v(int64_t streams, int64_t tokens) {
 }
 
 View Activations::wide(int64_t rows, int64_t columns, DType dtype) {
-  NS_CHECK(rows * columns * static_cast<int64_t>(SizeOf(dtype)) <= static_cast<int64_t>(wide_.bytes()), "{} rows of {}", rows, columns);
+  NS_CHECK(rows * columns * static_cast<int64_t>(SizeOf(dtype)) <= static_cast<int64_t>(wide_.bytes()),
+           "{} rows of {}", rows, columns);
   return {wide_.view().raw(), dtype, {rows, columns}};
 }
-View Activations::wide_gate(int64_t rows, int64_t columns) { return wide_gate_.view().Rows(0, rows).Reshape({rows, columns}); }
+View Activations::wide_gate(int64_t rows, int64_t columns) {
+  return wide_gate_.view().Rows(0, rows).Reshape({rows, columns});
+}
 
-int64_t Activations::GroupStreams(int64_t tokens) const { return std::max<int64_t>(1, wide_.dim(0) / tokens); }
+int64_t Activations::GroupStreams(int64_t tokens) const {
+  return std::max<int64_t>(1, wide_.dim(0) / tokens);
+}
 
 int64_t Activations::Bytes(const TransformerConfig& c, const ActivationsShape& shape, DType dtype) {
   const int64_t element = static_cast<int64_t>(SizeOf(dtype)), rows = shape.streams * shape.most_tokens;
-  return rows * c.width * (4 + 4 * element) + WideRows(shape) * (WideRowBytes(c, dtype) + (c.swiglu ? c.ffn * element : 0)) +
+  return rows * c.width * (4 + 4 * element) +
+         WideRows(shape) * (WideRowBytes(c, dtype) + (c.swiglu ? c.ffn * element : 0)) +
          shape.streams * 6 * c.width * 4;
 }
 

@@ -13,17 +13,19 @@ struct ActivationsShape {
 
 class Activations {
  public:
-  Activations(const TransformerConfig& config, const ActivationsShape& shape, DType dtype, MemoryLedger* ledger);
+  Activations(const TransformerConfig& config, const ActivationsShape& shape, DType dtype,
+              MemoryLedger* ledger);
 
   // Views for B streams of L tokens. x is f32, the others of the blocks' dtype.
-  View x(int64_t rows) { return x_.view().Rows(0, rows); }           // [B*L, C] the residual stream
-  View h(int64_t rows) { return h_.view().Rows(0, rows); }           // [B*L, C] normed input, attention's output
-  View q(int64_t rows) { return q_.view().Rows(0, rows); }           // [B*L, C]
-  View k(int64_t streams, int64_t tokens);                           // [B, H, L, D]
+  View x(int64_t rows) { return x_.view().Rows(0, rows); }  // [B*L, C] the residual stream
+  View h(int64_t rows) { return h_.view().Rows(0, rows); }  // [B*L, C] normed input, attention's output
+  View q(int64_t rows) { return q_.view().Rows(0, rows); }  // [B*L, C]
+  View k(int64_t streams, int64_t tokens);                  // [B, H, L, D]
   View v(int64_t streams, int64_t tokens);
-  // [rows, columns] of what is wider than C: qkv, the FFN's hidden rows; for as many whole streams as GroupStreams() says.
+  // [rows, columns] of what is wider than C: qkv, the FFN's hidden rows; for as many whole streams as
+  // GroupStreams() says.
   View wide(int64_t rows, int64_t columns, DType dtype);
-  View wide_gate(int64_t rows, int64_t columns);                     // SwiGLU's second one
+  View wide_gate(int64_t rows, int64_t columns);  // SwiGLU's second one
   // How many streams of L tokens go through the wide products at once: bounds memory, not results.
   int64_t GroupStreams(int64_t tokens) const;
   View ada_B6C(int64_t streams) { return ada_.view().Rows(0, streams); }  // [B, 6*C] f32

@@ -19,7 +19,14 @@ enum AdaRow { kGamma1, kGamma2, kScale1, kScale2, kShift1, kShift2, kAdaRows };
 class BlockPass {
  public:
   BlockPass(const BlockContext& b, const ScaleStep& step)
-      : b_(b), w_(b.weights), act_(b.act), step_(step), C_(b.config.width), H_(b.config.heads), D_(b.config.head_dim()), L_(step.tokens()),
+      : b_(b),
+        w_(b.weights),
+        act_(b.act),
+        step_(step),
+        C_(b.config.width),
+        H_(b.config.heads),
+        D_(b.config.head_dim()),
+        L_(step.tokens()),
         group_(std::min(step.streams, act_.GroupStreams(L_))) {}
 
   Status Run() {
@@ -31,24 +38,35 @@ class BlockPass {
 
  private:
   Status SelfAttention() {
-    if (!Modulate(kScale1, kShift1)) return NotFinite(b_.layer == 0 ? "input" : fmt::format("output of block {}", b_.layer - 1));
+    if (!Modulate(kScale1, kShift1))
+      return NotFinite(b_.layer == 0 ? "input" : fmt::format("output of block {}", b_.layer - 1));
     View k = act_.k(step_.streams, L_), v = act_.v(step_.streams, L_);
     ForEachGroup([&](int64_t first, int64_t n) {
       View qkv = act_.wide(n * L_, 3 * C_, w_.qkv.dtype());
       Linear(w_.qkv, {.x = Part(act_.h(step_.rows()), first, n), .y = qkv, .rows_per_stream = L_}, b_.ops);
-      SplitQkv({.qkv = qkv, .q = Part(act_.q(step_.rows()), first, n), .k = k.Rows(first, n), .v = v.Rows(first, n),
-                .B = n, .L = L_, .H = H_, .D = D_, .q_scale_H = w_.q_scale_H.data<float>(), .rope = step_.rope}, b_.ops);
+      SplitQkv({.qkv = qkv,
+                .q = Part(act_.q(step_.rows()), first, n),
+                .k = k.Rows(first, n),
+                .v = v.Rows(first, n),
+                .B = n,
+                .L = L_,
+                .H = H_,
+                .D = D_,
+                .q_scale_H = w_.q_scale_H.data<float>(),
+                .rope = step_.rope},
+               b_.ops);
     });
     const std::vector<HeadKv> current = HeadsOf(k, v);
     Attend(b_.cache.Heads(b_.layer), current, 1.0f);
-    if (!step_.last) b_.cache.Append(b_.layer, k, v);
+    if (!step_.last) b_.cache.Append(b_.layer, {.k = k, .v = v, .tokens_B = step_.tokens_B});
     AddProjected(w_.proj, Ada(kGamma1), kAdaRows * C_);
     return absl::OkStatus();
   }
 
   Status CrossAttention() {
     View h = act_.h(step_.rows());
-    if (!LayerNorm(act_.x(step_.rows()), h, w_.ca_norm_weight.data<float>(), w_.ca_norm_bias.data<float>(), kEps, b_.ops)) {
+    if (!LayerNorm(act_.x(step_.rows()), h, w_.ca_norm_weight.data<float>(), w_.ca_norm_bias.data<float>(),
+                   kEps, b_.ops)) {
       return NotFinite(fmt::format("self-attention of block {}", b_.layer));
     }
     Linear(w_.ca_q, {.x = h, .y = act_.q(step_.rows()), .rows_per_stream = L_}, b_.ops);
@@ -68,10 +86,17 @@ class BlockPass {
         Linear(w_.fc1, {.x = h, .y = hidden, .rows_per_stream = L_}, b_.ops);
         SiluMul(gate, hidden, hidden, b_.ops);
       } else {
-        Linear(w_.fc1, {.x = h, .y = hidden, .rows_per_stream = L_, .activation = Activation::kGeluTanh}, b_.ops);
+        Linear(w_.fc1, {.x = h, .y = hidden, .rows_per_stream = L_, .activation = Activation::kGeluTanh},
+               b_.ops);
       }
-      Linear(w_.fc2, {.x = hidden, .y = Part(act_.x(step_.rows()), first, n), .rows_per_stream = L_,
-                      .gate_BN = Ada(kGamma2) + first * kAdaRows * C_, .gate_stride = kAdaRows * C_, .accumulate = true}, b_.ops);
+      Linear(w_.fc2,
+             {.x = hidden,
+              .y = Part(act_.x(step_.rows()), first, n),
+              .rows_per_stream = L_,
+              .gate_BN = Ada(kGamma2) + first * kAdaRows * C_,
+              .gate_stride = kAdaRows * C_,
+              .accumulate = true},
+             b_.ops);
     });
     return absl::OkStatus();
   }
@@ -81,7 +106,8 @@ class BlockPass {
     float* out = act_.ada_B6C(step_.streams).data<float>();
     const float* own = w_.ada_gss.data<float>();
     for (int64_t b = 0; b < step_.streams; ++b) {
-      for (int64_t i = 0; i < kAdaRows * C_; ++i) out[b * kAdaRows * C_ + i] = own[i] + b_.shared_ada_B6C[b * kAdaRows * C_ + i];
+      for (int64_t i = 0; i < kAdaRows * C_; ++i)
+        out[b * kAdaRows * C_ + i] = own[i] + b_.shared_ada_B6C[b * kAdaRows * C_ + i];
     }
   }
 
@@ -89,39 +115,63 @@ class BlockPass {
 
   // h = LN(x) * (1 + scale) + shift
   bool Modulate(AdaRow scale, AdaRow shift) {
-    return AdaNorm({.x = act_.x(step_.rows()), .y = act_.h(step_.rows()), .rows_per_stream = L_, .scale_BC = Ada(scale), .shift_BC = Ada(shift),
-                    .stream_stride = kAdaRows * C_, .eps = kEps}, b_.ops);
+    return AdaNorm({.x = act_.x(step_.rows()),
+                    .y = act_.h(step_.rows()),
+                    .rows_per_stream = L_,
+                    .scale_BC = Ada(scale),
+                    .shift_BC = Ada(shift),
+                    .stream_stride = kAdaRows * C_,
+                    .eps = kEps},
+                   b_.ops);
   }
 
   // h = attention of q over these keys
   void Attend(std::span<const HeadKv> cached, std::span<const HeadKv> current, float scale) {
-    Attention({.q = act_.q(step_.rows()), .o = act_.h(step_.rows()), .B = step_.streams, .L = L_, .H = H_, .D = D_,
-               .cached_BH = cached, .current_BH = current, .scale = scale}, b_.ops);
+    Attention({.q = act_.q(step_.rows()),
+               .o = act_.h(step_.rows()),
+               .B = step_.streams,
+               .L = L_,
+               .H = H_,
+               .D = D_,
+               .cached_BH = cached,
+               .current_BH = current,
+               .scale = scale},
+              b_.ops);
   }
 
   // x += gate * (h W^T + b)
   void AddProjected(const LinearWeights& weights, const float* gate, int64_t gate_stride) {
-    Linear(weights, {.x = act_.h(step_.rows()), .y = act_.x(step_.rows()), .rows_per_stream = L_, .gate_BN = gate, .gate_stride = gate_stride,
-                     .accumulate = true}, b_.ops);
+    Linear(weights,
+           {.x = act_.h(step_.rows()),
+            .y = act_.x(step_.rows()),
+            .rows_per_stream = L_,
+            .gate_BN = gate,
+            .gate_stride = gate_stride,
+            .accumulate = true},
+           b_.ops);
   }
 
   std::vector<HeadKv> HeadsOf(View k, View v) const {
     const int64_t bytes = L_ * D_ * static_cast<int64_t>(SizeOf(k.dtype()));
     std::vector<HeadKv> heads(step_.streams * H_);
-    for (int64_t i = 0; i < step_.streams * H_; ++i) heads[i] = {k.raw() + i * bytes, v.raw() + i * bytes, L_};
+    for (int64_t i = 0; i < step_.streams * H_; ++i)
+      heads[i] = {k.raw() + i * bytes, v.raw() + i * bytes, L_};
     return heads;
   }
 
   // The wide products take some streams at a time.
   template <typename Body>
   void ForEachGroup(Body body) {
-    for (int64_t first = 0; first < step_.streams; first += group_) body(first, std::min(group_, step_.streams - first));
+    for (int64_t first = 0; first < step_.streams; first += group_)
+      body(first, std::min(group_, step_.streams - first));
   }
   View Part(View rows, int64_t first_stream, int64_t n) const { return rows.Rows(first_stream * L_, n * L_); }
 
   Status NotFinite(const std::string& where) const {
-    return WorkError(fmt::format("the {} of the transformer holds a NaN or an infinity at scale {}", where, step_.scale),
-                     "a weight there is not finite, or a number overflowed", "check the file with `nextscale inspect`, or run with --type f32");
+    return WorkError(
+        fmt::format("the {} of the transformer holds a NaN or an infinity at scale {}", where, step_.scale),
+        "a weight there is not finite, or a number overflowed",
+        "check the file with `nextscale inspect`, or run with --type f32");
   }
 
   const BlockContext& b_;

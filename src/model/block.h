@@ -1,4 +1,5 @@
-// One transformer block (infinity.md, "One scale"): self-attention, cross-attention and feed-forward, each gated into the residual stream.
+// One transformer block (infinity.md, "One scale"): self-attention, cross-attention and feed-forward, each
+// gated into the residual stream.
 #pragma once
 
 #include <span>
@@ -12,11 +13,13 @@ namespace nextscale {
 
 // What a block's forward pass is about: streams, map and rotary table of this scale.
 struct ScaleStep {
-  int64_t scale = 0;              // 0-based
-  int64_t streams = 0;            // B
+  int64_t scale = 0;    // 0-based
+  int64_t streams = 0;  // B
   MapSize map;
   const RopeTable* rope = nullptr;
-  bool last = false;              // nothing is cached after the last scale that runs
+  std::span<const std::vector<int32_t>>
+      tokens_B;       // [streams]: numbers of this scale's tokens, counted through all maps
+  bool last = false;  // nothing is cached after the last scale that runs
   int64_t tokens() const { return map.tokens(); }
   int64_t rows() const { return streams * tokens(); }
 };
@@ -25,14 +28,15 @@ struct BlockContext {
   const TransformerConfig& config;
   const BlockWeights& weights;
   int64_t layer = 0;
-  const float* shared_ada_B6C = nullptr;     // shared_ada_lin of every stream's cond
-  std::span<const HeadKv> text_BH;           // text keys and values of every (stream, head)
+  const float* shared_ada_B6C = nullptr;  // shared_ada_lin of every stream's cond
+  std::span<const HeadKv> text_BH;        // text keys and values of every (stream, head)
   KvCache& cache;
   Activations& act;
   const OpContext& ops;
 };
 
-// x (in act) += the three branches. Errors: WorkError naming the branch of this block whose input shows a NaN or an infinity.
+// x (in act) += the three branches. Errors: WorkError naming the branch of this block whose input shows a NaN
+// or an infinity.
 Status RunBlock(const BlockContext& block, const ScaleStep& step);
 
 }  // namespace nextscale

@@ -1,4 +1,5 @@
-// Scale schedules: which token maps a picture of a given shape is generated through (infinity.md, "Scale schedules").
+// Scale schedules: which token maps a picture of a given shape is generated through (infinity.md, "Scale
+// schedules").
 #pragma once
 
 #include <span>
@@ -13,12 +14,12 @@ namespace nextscale {
 
 // The maps of one request, coarsest first.
 struct ScaleSchedule {
-  double ratio = 1.0;          // key: height / width
+  double ratio = 1.0;  // key: height / width
   std::vector<MapSize> maps;
-  MapSize rope_grid;           // last map of the ratio's 1M schedule, whatever the pixel budget
+  MapSize rope_grid;  // last map of the ratio's 1M schedule, whatever the pixel budget
 
   int scales() const { return static_cast<int>(maps.size()); }
-  int64_t tokens() const;                 // of all maps
+  int64_t tokens() const;  // of all maps
   int64_t tokens_before_last() const;
   MapSize last() const { return maps.back(); }
 };
@@ -35,6 +36,8 @@ StatusOr<int> ScalesOfPixels(std::string_view pixels);
 std::string PixelsOfScales(int scales);  // the name, or "N scales"
 
 // A latent's map for a token map: twice as high and wide with spatial patchify.
-inline MapSize LatentMap(MapSize map, bool patchify) { return patchify ? MapSize{2 * map.h, 2 * map.w} : map; }
+inline MapSize LatentMap(MapSize map, bool patchify) {
+  return patchify ? MapSize{2 * map.h, 2 * map.w} : map;
+}
 
 }  // namespace nextscale

@@ -18,9 +18,12 @@ class Loader {
   }
 
   // W [N, K] at `name`, with the bias given.
-  StatusOr<LinearWeights> Matrix(const std::string& name, int64_t N, int64_t K, DType dtype, std::span<const float> bias = {}) const {
+  StatusOr<LinearWeights> Matrix(const std::string& name, int64_t N, int64_t K, DType dtype,
+                                 std::span<const float> bias = {}) const {
     NS_ASSIGN_OR_RETURN(const TensorInfo* info, FindTensor(source_, name, {N, K}));
-    const RowReader read = [&, info](int64_t begin, int64_t end, DType type, void* dst) { return source_.ReadRows(*info, begin, end, type, dst); };
+    const RowReader read = [&, info](int64_t begin, int64_t end, DType type, void* dst) {
+      return source_.ReadRows(*info, begin, end, type, dst);
+    };
     return LinearWeights::Pack(N, K, dtype, read, bias, ctx_);
   }
 
@@ -42,18 +45,23 @@ class Loader {
   const OpContext& ctx_;
 };
 
-StatusOr<Tensor> ReadHeadScales(const Loader& load, const TensorSource& source, const std::string& name, int64_t heads) {
-  NS_ASSIGN_OR_RETURN(const TensorInfo* info, FindTensor(source, name, {1, -1, -1, 1}));  // 1,H,1,1 or 1,1,H,1
+StatusOr<Tensor> ReadHeadScales(const Loader& load, const TensorSource& source, const std::string& name,
+                                int64_t heads) {
+  NS_ASSIGN_OR_RETURN(const TensorInfo* info,
+                      FindTensor(source, name, {1, -1, -1, 1}));  // 1,H,1,1 or 1,1,H,1
   NS_ASSIGN_OR_RETURN(Tensor scale, load.Vector(name, info->shape));
   if (scale.elements() != heads) {
-    return FileError(fmt::format("{}: tensor {} is {}", source.Describe(), name, ToString(info->shape)), fmt::format("expected {} heads, as block 0 has", heads));
+    return FileError(fmt::format("{}: tensor {} is {}", source.Describe(), name, ToString(info->shape)),
+                     fmt::format("expected {} heads, as block 0 has", heads));
   }
   float* s = scale.data<float>();
-  for (int64_t h = 0; h < heads; ++h) s[h] = std::exp(std::isnan(s[h]) ? s[h] : std::min(s[h], std::log(100.0f)));
+  for (int64_t h = 0; h < heads; ++h)
+    s[h] = std::exp(std::isnan(s[h]) ? s[h] : std::min(s[h], std::log(100.0f)));
   return scale;
 }
 
-StatusOr<BlockWeights> LoadBlock(const Loader& load, const TensorSource& source, const TransformerConfig& c, int64_t n, DType dtype) {
+StatusOr<BlockWeights> LoadBlock(const Loader& load, const TensorSource& source, const TransformerConfig& c,
+                                 int64_t n, DType dtype) {
   const std::string name = fmt::format("blocks.{}.", n);
   const int64_t C = c.width;
   BlockWeights b;
@@ -89,7 +97,8 @@ StatusOr<BlockWeights> LoadBlock(const Loader& load, const TensorSource& source,
 
 }  // namespace
 
-StatusOr<TransformerWeights> TransformerWeights::Load(const TensorSource& source, const TransformerConfig& c, DType dtype, const OpContext& ctx) {
+StatusOr<TransformerWeights> TransformerWeights::Load(const TensorSource& source, const TransformerConfig& c,
+                                                      DType dtype, const OpContext& ctx) {
   const Loader load(source, ctx);
   const int64_t C = c.width;
   constexpr DType kOutside = DType::kF32;
@@ -106,9 +115,11 @@ StatusOr<TransformerWeights> TransformerWeights::Load(const TensorSource& source
   NS_ASSIGN_OR_RETURN(w.text_fc2, load.Linear("text_proj_for_ca.2", C, C, kOutside));
   std::vector<float> kv_bias(2 * C, 0.0f);
   NS_RETURN_IF_ERROR(load.BiasPart("text_proj_for_sos.ca.v_bias", C, kv_bias, C));
-  NS_ASSIGN_OR_RETURN(w.pool_kv, load.Matrix("text_proj_for_sos.ca.mat_kv.weight", 2 * C, c.text_width, kOutside, kv_bias));
+  NS_ASSIGN_OR_RETURN(
+      w.pool_kv, load.Matrix("text_proj_for_sos.ca.mat_kv.weight", 2 * C, c.text_width, kOutside, kv_bias));
   NS_ASSIGN_OR_RETURN(w.pool_proj, load.Linear("text_proj_for_sos.ca.proj", C, C, kOutside));
-  NS_ASSIGN_OR_RETURN(w.pool_q, load.Vector("text_proj_for_sos.ca.mat_q", {1, c.pool_heads, C / c.pool_heads}));
+  NS_ASSIGN_OR_RETURN(w.pool_q,
+                      load.Vector("text_proj_for_sos.ca.mat_q", {1, c.pool_heads, C / c.pool_heads}));
   NS_ASSIGN_OR_RETURN(w.text_norm, load.Vector("text_norm.weight", {c.text_width}));
   NS_ASSIGN_OR_RETURN(w.cfg_uncond, load.Vector("cfg_uncond", {c.text_rows, c.text_width}));
   NS_ASSIGN_OR_RETURN(w.pos_start, load.Vector("pos_start", {1, 1, C}));
@@ -119,15 +130,17 @@ StatusOr<TransformerWeights> TransformerWeights::Load(const TensorSource& source
 int64_t TransformerWeightBytes(const TransformerConfig& c, DType dtype) {
   const int64_t C = c.width, F = c.ffn, T = c.text_width;
   const bool ffn_bias = !c.swiglu;
-  int64_t block = PackedLinearBytes(3 * C, C, dtype, true) + 3 * PackedLinearBytes(C, C, dtype, true) + PackedLinearBytes(2 * C, C, dtype, true) +
-                  PackedLinearBytes(F, C, dtype, ffn_bias) + PackedLinearBytes(C, F, dtype, ffn_bias) + 4 * (8 * C + c.heads);
+  int64_t block = PackedLinearBytes(3 * C, C, dtype, true) + 3 * PackedLinearBytes(C, C, dtype, true) +
+                  PackedLinearBytes(2 * C, C, dtype, true) + PackedLinearBytes(F, C, dtype, ffn_bias) +
+                  PackedLinearBytes(C, F, dtype, ffn_bias) + 4 * (8 * C + c.heads);
   if (c.swiglu) block += PackedLinearBytes(F, C, dtype, false);
   if (c.ca_gamma) block += 4 * C;
   constexpr DType kOutside = DType::kF32;
-  const int64_t outside = PackedLinearBytes(C, c.bits, kOutside, true) + PackedLinearBytes(2 * C, C, kOutside, true) +
-                          PackedLinearBytes(2 * c.bits, C, kOutside, true) + PackedLinearBytes(6 * C, C, kOutside, true) +
-                          PackedLinearBytes(C, T, kOutside, true) + 2 * PackedLinearBytes(C, C, kOutside, true) + PackedLinearBytes(2 * C, T, kOutside, true) +
-                          4 * (2 * C + T + c.text_rows * T + c.levels * C);
+  const int64_t outside =
+      PackedLinearBytes(C, c.bits, kOutside, true) + PackedLinearBytes(2 * C, C, kOutside, true) +
+      PackedLinearBytes(2 * c.bits, C, kOutside, true) + PackedLinearBytes(6 * C, C, kOutside, true) +
+      PackedLinearBytes(C, T, kOutside, true) + 2 * PackedLinearBytes(C, C, kOutside, true) +
+      PackedLinearBytes(2 * C, T, kOutside, true) + 4 * (2 * C + T + c.text_rows * T + c.levels * C);
   return c.depth * block + outside;
 }
 
