@@ -1,0 +1,289 @@
+// Convolutions by oneDNN, tile by tile. All tiles of a convolution have one size and run the same
+// single-threaded primitive, so a kernel is packed once, in the layout that this primitive wants, and an
+// output doesn't depend on who computes it or on the map's size. A tile's input, halo included, is made in a
+// thread's own scratch: normalised, swished, doubled, and zero where the map ends. Its output is summed in
+// scratch, too; adding, rounding, storing and measuring happen while it is in cache.
+//
+// Measured (2 cores of Zen 5, oneDNN 2.6.3, bf16, share of the matrix peak): brgconv on channels-last
+// rows 1.05 to 1.12 for all tile sizes from 16x8 up, jit_bf16 on the blocked layout the same to 0.08 less: so
+// maps stay channels-last, which GroupNorm likes better. The layout of packed kernels differs with the width
+// of a map: whole rows would need several copies of a kernel.
+#include <algorithm>
+#include <cstring>
+#include <dnnl.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/conv2d_internal.h"
+#include "ops/group_norm_internal.h"
+
+namespace nextscale {
+namespace {
+
+using Desc = dnnl::memory::desc;
+
+// Output pixels of a tile. Input and output of a tile stay within about 1 MiB; a higher one has less halo to
+// normalise twice.
+struct TileSize {
+  int64_t rows, columns;
+};
+TileSize TileOf(const Conv2dShape& shape) {
+  const int64_t widest = std::max(shape.in, shape.out);
+  if (widest <= 128) return {16, 64};
+  if (widest <= 256) return {8, 64};
+  return {8, 32};
+}
+
+int64_t InputExtent(const Conv2dShape& shape, int64_t outputs) {
+  return (outputs - 1) * GeometryOf(shape.kind).stride + shape.kernel();
+}
+
+dnnl::memory::data_type TypeOf(DType type) {
+  return type == DType::kBF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
+dnnl::engine Engine() { return dnnl::engine(dnnl::engine::kind::cpu, 0); }
+
+// Refers to the engine without owning it.
+dnnl::convolution_forward::primitive_desc Describe(const Conv2dShape& shape, DType operand,
+                                                   const dnnl::engine& engine) {
+  using Tag = dnnl::memory::format_tag;
+  const TileSize tile = TileOf(shape);
+  const int64_t k = shape.kernel(), stride = GeometryOf(shape.kind).stride;
+  const Desc src({1, shape.in, InputExtent(shape, tile.rows), InputExtent(shape, tile.columns)},
+                 TypeOf(operand), Tag::nhwc);
+  const Desc kernel({shape.out, shape.in, k, k}, TypeOf(operand), Tag::any);
+  const Desc bias({shape.out}, TypeOf(DType::kF32), Tag::a);
+  const Desc dst({1, shape.out, tile.rows, tile.columns}, TypeOf(DType::kF32), Tag::nhwc);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // else one buffer for all threads
+  return {{dnnl::prop_kind::forward_inference,
+           dnnl::algorithm::convolution_direct,
+           src,
+           kernel,
+           bias,
+           dst,
+           {stride, stride},
+           {0, 0},
+           {0, 0}},
+          attributes,
+          engine};
+}
+
+// Primitives are described inside a region of one thread, for one thread.
+template <class F>
+void OnOneThread(const F& body) {
+  ParallelFor(1, [&](int64_t, int) {
+    SetMaxThreads(1);  // of this region only
+    body();
+  });
+}
+
+int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Where the parts of a thread's scratch are.
+struct ScratchLayout {
+  int64_t input, output, onednn;  // bytes
+  ScratchLayout(const Conv2dShape& shape, DType operand, int64_t onednn_bytes)
+      : input(Aligned(InputExtent(shape, TileOf(shape).rows) * InputExtent(shape, TileOf(shape).columns) *
+                      shape.in * static_cast<int64_t>(SizeOf(operand)))),
+        output(Aligned(TileOf(shape).rows * TileOf(shape).columns * shape.out *
+                       static_cast<int64_t>(sizeof(float)))),
+        onednn(Aligned(onednn_bytes)) {}
+  int64_t total() const { return input + output + onednn; }
+};
+
+}  // namespace
+
+struct Conv2dWeights::Packed {
+  dnnl::engine engine;
+  DType operand;
+  dnnl::convolution_forward::primitive_desc description;
+  dnnl::convolution_forward primitive;
+  Tensor kernel;
+};
+
+StatusOr<std::shared_ptr<const Conv2dWeights::Packed>> PackCpu(const Conv2dShape& shape, DType operand,
+                                                               std::span<const float> kernel_OIHW,
+                                                               MemoryUse use) {
+  auto packed = std::make_shared<Conv2dWeights::Packed>();
+  packed->operand = operand;
+  Status status;
+  OnOneThread([&] {
+    try {
+      packed->engine = Engine();
+      packed->description = Describe(shape, operand, packed->engine);
+      packed->primitive = dnnl::convolution_forward(packed->description);
+      const Desc to = packed->description.weights_desc();
+      packed->kernel = Tensor(DType::kU8, {static_cast<int64_t>(to.get_size())}, use);
+      const Desc from({shape.out, shape.in, shape.kernel(), shape.kernel()}, TypeOf(DType::kF32),
+                      dnnl::memory::format_tag::oihw);
+      dnnl::memory plain(from, packed->engine, const_cast<float*>(kernel_OIHW.data()));
+      dnnl::memory wanted(to, packed->engine, packed->kernel.view().raw());
+      dnnl::stream stream(packed->engine);
+      dnnl::reorder(plain, wanted).execute(stream, plain, wanted);
+      stream.wait();
+    } catch (const dnnl::error& error) {
+      status = WorkError("the convolution can't be prepared", error.what());
+    }
+  });
+  if (!status.ok()) return status;
+  return packed;
+}
+
+int64_t BytesOf(const Conv2dWeights::Packed& packed) { return static_cast<int64_t>(packed.kernel.bytes()); }
+
+int64_t PackedConv2dBytes(const Conv2dShape& shape, DType dtype) {
+  int64_t bytes = shape.out * static_cast<int64_t>(sizeof(float));
+  OnOneThread([&] {
+    const dnnl::engine engine = Engine();
+    bytes += static_cast<int64_t>(
+        Describe(shape, OperandType(dtype, EffectiveIsa()), engine).weights_desc().get_size());
+  });
+  return bytes;
+}
+
+int64_t Conv2dScratchBytes(const Conv2dShape& shape, DType dtype) {
+  const DType operand = OperandType(dtype, EffectiveIsa());
+  int64_t onednn = 0;
+  OnOneThread([&] {
+    const dnnl::engine engine = Engine();
+    onednn = static_cast<int64_t>(Describe(shape, operand, engine).scratchpad_desc().get_size());
+  });
+  return ScratchLayout(shape, operand, onednn).total();
+}
+
+int64_t TilesCpu(const Conv2dShape& shape, MapSize out_size) {
+  const TileSize tile = TileOf(shape);
+  return ((out_size.h + tile.rows - 1) / tile.rows) * ((out_size.w + tile.columns - 1) / tile.columns);
+}
+
+namespace {
+
+// One convolution under way.
+class TiledConvolution {
+ public:
+  TiledConvolution(const Conv2dWeights& weights, const Conv2dArgs& args)
+      : weights_(weights),
+        args_(args),
+        packed_(weights.packed()),
+        shape_(weights.shape()),
+        geometry_(GeometryOf(shape_.kind)),
+        tile_(TileOf(shape_)),
+        layout_(shape_, packed_.operand,
+                static_cast<int64_t>(packed_.description.scratchpad_desc().get_size())),
+        tiles_across_((args.y.dim(1) + tile_.columns - 1) / tile_.columns) {}
+
+  void ComputeTile(int64_t index, std::byte* scratch) const;
+  int64_t scratch_bytes() const { return layout_.total(); }
+
+ private:
+  void FillInput(int64_t row, int64_t column, std::byte* input) const;
+  void FillRow(int64_t source_row, int64_t column, std::byte* to) const;
+  void CopyPixels(int64_t source_row, int64_t first, int64_t pixels, std::byte* to) const;
+  void Multiply(std::byte* scratch) const;
+  void StoreOutput(int64_t index, int64_t row, int64_t column, float* output) const;
+
+  const Conv2dWeights& weights_;
+  const Conv2dArgs& args_;
+  const Conv2dWeights::Packed& packed_;
+  const Conv2dShape& shape_;
+  const ConvGeometry geometry_;
+  const TileSize tile_;
+  const ScratchLayout layout_;
+  const int64_t tiles_across_;
+};
+
+void TiledConvolution::ComputeTile(int64_t index, std::byte* scratch) const {
+  const int64_t row = index / tiles_across_ * tile_.rows, column = index % tiles_across_ * tile_.columns;
+  FillInput(row, column, scratch);
+  Multiply(scratch);
+  StoreOutput(index, row, column, reinterpret_cast<float*>(scratch + layout_.input));
+}
+
+void TiledConvolution::FillInput(int64_t row, int64_t column, std::byte* input) const {
+  const int64_t rows = InputExtent(shape_, tile_.rows), columns = InputExtent(shape_, tile_.columns);
+  const int64_t row_bytes = columns * shape_.in * static_cast<int64_t>(SizeOf(packed_.operand));
+  const int64_t height = args_.x.dim(0) << geometry_.doubled, top = row * geometry_.stride - geometry_.pad;
+  int64_t source_before = -1;
+  for (int64_t r = 0; r < rows; ++r, input += row_bytes) {
+    const bool inside = top + r >= 0 && top + r < height;
+    const int64_t source = inside ? (top + r) >> geometry_.doubled : -1;
+    if (!inside) {
+      std::memset(input, 0, row_bytes);
+    } else if (source == source_before) {
+      std::memcpy(input, input - row_bytes, row_bytes);
+    } else {
+      FillRow(source, column * geometry_.stride - geometry_.pad, input);
+    }
+    source_before = source;
+  }
+}
+
+// Pixels [left, left + extent) of a source row, zeros outside of it.
+void TiledConvolution::FillRow(int64_t source_row, int64_t left, std::byte* to) const {
+  const int64_t pixel_bytes = shape_.in * static_cast<int64_t>(SizeOf(packed_.operand));
+  const int64_t columns = InputExtent(shape_, tile_.columns), width = args_.x.dim(1) << geometry_.doubled;
+  const int64_t begin = std::max<int64_t>(left, 0), end = std::min(left + columns, width);
+  std::memset(to, 0, (begin - left) * pixel_bytes);
+  std::memset(to + (end - left) * pixel_bytes, 0, (left + columns - end) * pixel_bytes);
+  to += (begin - left) * pixel_bytes;
+  if (!geometry_.doubled) return CopyPixels(source_row, begin, end - begin, to);
+  for (int64_t x = begin; x < end; ++x, to += pixel_bytes) {
+    if (x > begin && x % 2 == 1) {
+      std::memcpy(to, to - pixel_bytes, pixel_bytes);
+    } else {
+      CopyPixels(source_row, x / 2, 1, to);
+    }
+  }
+}
+
+void TiledConvolution::CopyPixels(int64_t source_row, int64_t first, int64_t pixels, std::byte* to) const {
+  const DType type = args_.x.dtype();
+  const std::byte* from =
+      args_.x.raw() + (source_row * args_.x.dim(1) + first) * shape_.in * static_cast<int64_t>(SizeOf(type));
+  if (args_.norm) {
+    NormPixels(*args_.norm, true, from, type, pixels, to, packed_.operand);
+  } else {
+    ConvertFloats(from, type, to, packed_.operand, pixels * shape_.in);
+  }
+}
+
+void TiledConvolution::Multiply(std::byte* scratch) const {
+  const auto at = [&](const Desc& desc, const void* data) {
+    return dnnl::memory(desc, packed_.engine, const_cast<void*>(data));
+  };
+  const auto& d = packed_.description;
+  dnnl::stream stream(packed_.engine);
+  packed_.primitive.execute(
+      stream, {{DNNL_ARG_SRC, at(d.src_desc(), scratch)},
+               {DNNL_ARG_WEIGHTS, at(d.weights_desc(), packed_.kernel.view().raw())},
+               {DNNL_ARG_BIAS, at(d.bias_desc(), weights_.bias().view().raw())},
+               {DNNL_ARG_DST, at(d.dst_desc(), scratch + layout_.input)},
+               {DNNL_ARG_SCRATCHPAD, at(d.scratchpad_desc(), scratch + layout_.input + layout_.output)}});
+}
+
+void TiledConvolution::StoreOutput(int64_t index, int64_t row, int64_t column, float* output) const {
+  const int64_t rows = std::min(tile_.rows, args_.y.dim(0) - row),
+                columns = std::min(tile_.columns, args_.y.dim(1) - column);
+  const int64_t C = shape_.out, stride = tile_.columns * C;
+  const DType type = args_.y.dtype();
+  for (int64_t r = 0; r < rows; ++r) {
+    std::byte* to =
+        args_.y.raw() + ((row + r) * args_.y.dim(1) + column) * C * static_cast<int64_t>(SizeOf(type));
+    StorePixels(output + r * stride, args_.accumulate, columns * C, to, type);
+  }
+  *args_.moments.count(index) = static_cast<float>(rows * columns);
+  MeasurePixels({output, rows, columns, stride, C}, args_.moments.mean(index), args_.moments.m2(index));
+}
+
+}  // namespace
+
+void Conv2dCpu(const Conv2dWeights& weights, const Conv2dArgs& args, const OpContext& ctx) {
+  const TiledConvolution convolution(weights, args);
+  ParallelFor(args.moments.parts(), [&](int64_t tile, int thread) {
+    convolution.ComputeTile(tile, ctx.scratch.ForThread(thread, convolution.scratch_bytes()));
+  });
+}
+
+}  // namespace nextscale
