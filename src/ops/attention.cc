@@ -77,7 +77,8 @@ void Attention(const AttentionArgs& args, const OpContext& ctx) {
   ProfileScope profile(ctx.profiler, "attention", ctx.profiler ? Flop(args) : 0);
   if (ctx.backend == Backend::kReference) return attention::Reference(args);
   if (args.q.dtype() == DType::kF32 || !HasFastBf16(ctx.isa)) return attention::InF32(args, ctx);
-  attention::InBf16(args, ctx, attention::Avx512Bf16Kernel());
+  const bool tiles = ctx.isa >= Isa::kAmxBf16 && RequestAmxPermission();
+  attention::InBf16(args, ctx, tiles ? attention::AmxKernel() : attention::Avx512Bf16Kernel());
 }
 
 }  // namespace nextscale

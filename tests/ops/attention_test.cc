@@ -12,14 +12,25 @@
 #include "ops/attention_internal.h"
 
 namespace nextscale {
+namespace attention {
+const Bf16Kernel& EmulatedAmxKernel();
+}
+
 namespace {
+
+using AttentionCall = std::function<void(const AttentionArgs&, const OpContext&)>;
 
 // Attention's implementations that run here, by name.
 struct Implementation {
   std::string name;
   Isa isa;
   int64_t hwy_target;  // 0: the best
+  AttentionCall run = Attention;
 };
+
+void RunEmulatedAmx(const AttentionArgs& args, const OpContext& ctx) {
+  attention::InBf16(args, ctx, attention::EmulatedAmxKernel());
+}
 std::vector<Implementation> Implementations(DType dtype) {
   const OpContext ctx;  // limits Highway's targets
   std::vector<Implementation> all;
@@ -31,18 +42,20 @@ std::vector<Implementation> Implementations(DType dtype) {
   for (const Isa isa : {Isa::kAvx512Bf16, Isa::kAmxBf16}) {
     if (isa <= ctx.isa) all.push_back({std::string(Name(isa)), isa, 0});
   }
+  if (ctx.isa >= Isa::kAvx512Bf16) all.push_back({"emulated AMX", ctx.isa, 0, RunEmulatedAmx});
   return all;
 }
 
-// Runs `body` with a context for each implementation.
-void ForEachImplementation(DType dtype, const std::function<void(const OpContext&)>& body) {
+// Calls `body` with each implementation and a context for it.
+void ForEachImplementation(DType dtype,
+                           const std::function<void(const AttentionCall&, const OpContext&)>& body) {
   const int64_t targets = (OpContext(), hwy::SupportedTargets());
   for (const Implementation& i : Implementations(dtype)) {
     SCOPED_TRACE(i.name);
     OpContext ctx;
     ctx.isa = i.isa;
     if (i.hwy_target) hwy::SetSupportedTargetsForTest(i.hwy_target);
-    body(ctx);
+    body(i.run, ctx);
     hwy::SetSupportedTargetsForTest(targets);
   }
 }
@@ -60,9 +73,9 @@ void ExpectLikeTwin(const AttentionCase& c, float largest_logit = 6) {
   SCOPED_TRACE(testing::PrintToString(c));
   AttentionProblem problem(c);
   const std::vector<float> expected = problem.Reference(), magnitude = problem.Magnitude();
-  ForEachImplementation(c.dtype, [&](const OpContext& ctx) {
+  ForEachImplementation(c.dtype, [&](const AttentionCall& run, const OpContext& ctx) {
     Tensor o = problem.Output();
-    Attention(problem.Args(o), ctx);
+    run(problem.Args(o), ctx);
     for (int64_t i = 0; i < o.elements(); ++i) {
       const double bound = Tolerance(c.dtype, largest_logit, expected[i], magnitude[i]);
       ASSERT_NEAR(AttentionProblem::Get(o, i), expected[i], bound)
@@ -106,7 +119,26 @@ TEST(Attention, EveryInstructionSetIsTested) {
   EXPECT_THAT(names, testing::HasSubstr("SSSE3"));
   EXPECT_EQ(OpContext().isa >= Isa::kAvx2, names.find("AVX2") != names.npos) << names;
   EXPECT_EQ(OpContext().isa >= Isa::kAvx512Bf16, names.find(Name(Isa::kAvx512Bf16)) != names.npos) << names;
+  EXPECT_EQ(OpContext().isa >= Isa::kAmxBf16, names.find(Name(Isa::kAmxBf16)) != names.npos) << names;
   RecordProperty("implementations", names);
+}
+
+TEST(Attention, RealTilesWhereTheMachineHasThem) {
+  if (OpContext().isa < Isa::kAmxBf16) GTEST_SKIP() << "no AMX here: its kernel runs on emulated tiles only";
+  ASSERT_TRUE(RequestAmxPermission());
+  // One source on both, summing in the same order: at most the outputs' last bit may differ.
+  for (const int64_t L : {1, 50, 130}) {
+    AttentionProblem problem(
+        {.L = L, .H = 2, .D = 48, .cached = {300}, .current = {L}, .dtype = DType::kBF16});
+    const OpContext ctx;
+    Tensor real = problem.Output(), emulated = problem.Output();
+    attention::InBf16(problem.Args(real), ctx, attention::AmxKernel());
+    RunEmulatedAmx(problem.Args(emulated), ctx);
+    for (int64_t i = 0; i < real.elements(); ++i) {
+      const float expected = AttentionProblem::Get(emulated, i);
+      ASSERT_NEAR(AttentionProblem::Get(real, i), expected, 0x1p-7 * std::fabs(expected) + 1e-5) << i;
+    }
+  }
 }
 
 TEST(Attention, OddHeadWidth) { ExpectLikeTwin({.L = 9, .H = 2, .D = 5, .cached = {20}, .current = {9}}); }
@@ -146,10 +178,10 @@ TEST_P(AttentionOfType, RandomSizes) {
 TEST_P(AttentionOfType, NoKeysGiveZeros) {
   AttentionProblem problem(
       {.B = 1, .L = 3, .H = 2, .D = 32, .cached = {0, 4}, .current = {0, 0}, .dtype = GetParam()});
-  ForEachImplementation(GetParam(), [&](const OpContext& ctx) {
+  ForEachImplementation(GetParam(), [&](const AttentionCall& run, const OpContext& ctx) {
     Tensor o = problem.Output();
     std::memset(o.view().raw(), 0xff, o.bytes());
-    Attention(problem.Args(o), ctx);
+    run(problem.Args(o), ctx);
     for (int64_t i = 0; i < o.elements(); ++i) {
       const bool first_head = i % 64 < 32;
       EXPECT_EQ(AttentionProblem::Get(o, i) == 0, first_head) << i;
@@ -173,9 +205,9 @@ TEST_P(AttentionOfType, HugeLogitsStayFinite) {
       .L = 40, .D = 64, .cached = {500}, .current = {40}, .dtype = GetParam(), .scale = 1, .q_factor = 1000};
   AttentionProblem problem(c);
   const std::vector<float> expected = problem.Reference();
-  ForEachImplementation(GetParam(), [&](const OpContext& ctx) {
+  ForEachImplementation(GetParam(), [&](const AttentionCall& run, const OpContext& ctx) {
     Tensor o = problem.Output();
-    Attention(problem.Args(o), ctx);
+    run(problem.Args(o), ctx);
     for (int64_t i = 0; i < o.elements(); ++i)
       ASSERT_NEAR(AttentionProblem::Get(o, i), expected[i], 0.04) << i;
   });
@@ -190,9 +222,9 @@ TEST_P(AttentionOfType, MaximumGrowsFromBlockToBlock) {
     AttentionProblem::Set(q, i, std::fabs(AttentionProblem::Get(q, i)));
   for (int64_t i = 0; i < k.elements(); ++i) AttentionProblem::Set(k, i, static_cast<float>(i / 32) / 8 - 60);
   const std::vector<float> expected = problem.Reference(), magnitude = problem.Magnitude();
-  ForEachImplementation(GetParam(), [&](const OpContext& ctx) {
+  ForEachImplementation(GetParam(), [&](const AttentionCall& run, const OpContext& ctx) {
     Tensor o = problem.Output();
-    Attention(problem.Args(o), ctx);
+    run(problem.Args(o), ctx);
     for (int64_t i = 0; i < o.elements(); ++i) {
       ASSERT_NEAR(AttentionProblem::Get(o, i), expected[i],
                   Tolerance(GetParam(), 60, expected[i], magnitude[i]))
@@ -216,9 +248,9 @@ TEST_P(AttentionOfType, NanIsNotLost) {
       AttentionProblem problem(c);
       const int64_t row = part < 0 ? key % 20 : key + 1;  // a segment's rows start at 1
       AttentionProblem::Set(part < 0 ? problem.q() : problem.segment(part), row * 32 + 5, nan);
-      ForEachImplementation(GetParam(), [&](const OpContext& ctx) {
+      ForEachImplementation(GetParam(), [&](const AttentionCall& run, const OpContext& ctx) {
         Tensor o = problem.Output();
-        Attention(problem.Args(o), ctx);
+        run(problem.Args(o), ctx);
         for (int64_t i = 0; i < o.elements(); ++i) {
           const bool expected = part < 0 ? i / 32 == row : part == 0 || i % 32 == 5;
           ASSERT_EQ(std::isnan(AttentionProblem::Get(o, i)), expected)
@@ -239,19 +271,19 @@ TEST_P(AttentionOfType, SameBitsForAnyThreadsAndBatch) {
                         .dtype = GetParam()};
   AttentionProblem problem(c);
   const int threads = MaxThreads();
-  ForEachImplementation(GetParam(), [&](const OpContext& ctx) {
+  ForEachImplementation(GetParam(), [&](const AttentionCall& run, const OpContext& ctx) {
     SetMaxThreads(1);
     Tensor expected = problem.Output();
-    Attention(problem.Args(expected), ctx);
+    run(problem.Args(expected), ctx);
     for (const int n : {2, 3, 5}) {
       SetMaxThreads(n);
       OpContext several;
       several.isa = ctx.isa;
       Tensor o = problem.Output();
-      Attention(problem.Args(o), several);
+      run(problem.Args(o), several);
       EXPECT_EQ(std::memcmp(o.view().raw(), expected.view().raw(), o.bytes()), 0) << n << " threads";
       Tensor alone = problem.Output();
-      for (int64_t b = 0; b < c.B; ++b) Attention(problem.ArgsOfStream(b, alone), several);
+      for (int64_t b = 0; b < c.B; ++b) run(problem.ArgsOfStream(b, alone), several);
       EXPECT_EQ(std::memcmp(alone.view().raw(), expected.view().raw(), o.bytes()), 0)
           << "streams alone, " << n << " threads";
     }
@@ -263,10 +295,10 @@ TEST_P(AttentionOfType, SameBitsForAnyThreadsAndBatch) {
 TEST_P(AttentionOfType, SameBitsForAnySplit) {
   AttentionCase whole{.L = 30, .D = 64, .cached = {333}, .dtype = GetParam()};
   AttentionProblem problem(whole);
-  ForEachImplementation(GetParam(), [&](const OpContext& ctx) {
+  ForEachImplementation(GetParam(), [&](const AttentionCall& run, const OpContext& ctx) {
     Tensor expected = problem.Output();
     const AttentionArgs args = problem.Args(expected);
-    Attention(args, ctx);
+    run(args, ctx);
     const int64_t row = 64 * static_cast<int64_t>(SizeOf(GetParam()));
     for (const int64_t split : {1, 16, 35, 256, 300, 332}) {
       const HeadKv all = args.cached_BH[0];
@@ -277,7 +309,7 @@ TEST_P(AttentionOfType, SameBitsForAnySplit) {
       AttentionArgs parts = problem.Args(o);
       parts.cached_BH = {&first, 1};
       parts.current_BH = {&rest, 1};
-      Attention(parts, ctx);
+      run(parts, ctx);
       EXPECT_EQ(std::memcmp(o.view().raw(), expected.view().raw(), o.bytes()), 0) << "split at " << split;
     }
   });
