@@ -84,4 +84,8 @@ int64_t MomentParts(const Conv2dShape& shape, MapSize out_size, Backend backend)
   return backend == Backend::kReference ? out_size.h : TilesCpu(shape, out_size);
 }
 
+int64_t MostMomentParts(MapSize out_size, Backend backend) {
+  return backend == Backend::kReference ? out_size.h : MostTilesCpu(out_size);
+}
+
 }  // namespace nextscale

@@ -70,6 +70,8 @@ void Conv2d(const Conv2dWeights& weights, const Conv2dArgs& args, const OpContex
 
 // Parts that Conv2d measures a map of this size in.
 int64_t MomentParts(const Conv2dShape& shape, MapSize out_size, Backend backend);
+// The most of it over all shapes, for who keeps one place for a map that several convolutions write.
+int64_t MostMomentParts(MapSize out_size, Backend backend);
 
 // For plans: bytes of the packed weights, and of the scratch that a thread needs, with the fast backend.
 int64_t PackedConv2dBytes(const Conv2dShape& shape, DType dtype);

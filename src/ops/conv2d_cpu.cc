@@ -27,11 +27,16 @@ using Desc = dnnl::memory::desc;
 struct TileSize {
   int64_t rows, columns;
 };
+constexpr TileSize kSmallestTile = {8, 32};
 TileSize TileOf(const Conv2dShape& shape) {
   const int64_t widest = std::max(shape.in, shape.out);
   if (widest <= 128) return {16, 64};
   if (widest <= 256) return {8, 64};
-  return {8, 32};
+  return kSmallestTile;
+}
+
+int64_t Tiles(MapSize map, TileSize tile) {
+  return ((map.h + tile.rows - 1) / tile.rows) * ((map.w + tile.columns - 1) / tile.columns);
 }
 
 int64_t InputExtent(const Conv2dShape& shape, int64_t outputs) {
@@ -153,10 +158,8 @@ int64_t Conv2dScratchBytes(const Conv2dShape& shape, DType dtype) {
   return ScratchLayout(shape, operand, onednn).total();
 }
 
-int64_t TilesCpu(const Conv2dShape& shape, MapSize out_size) {
-  const TileSize tile = TileOf(shape);
-  return ((out_size.h + tile.rows - 1) / tile.rows) * ((out_size.w + tile.columns - 1) / tile.columns);
-}
+int64_t TilesCpu(const Conv2dShape& shape, MapSize out_size) { return Tiles(out_size, TileOf(shape)); }
+int64_t MostTilesCpu(MapSize out_size) { return Tiles(out_size, kSmallestTile); }
 
 namespace {
 

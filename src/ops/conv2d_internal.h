@@ -28,6 +28,7 @@ inline ConvGeometry GeometryOf(ConvKind kind) {
 void Conv2dReference(const Conv2dWeights& weights, const Conv2dArgs& args, const OpContext& ctx);
 void Conv2dCpu(const Conv2dWeights& weights, const Conv2dArgs& args, const OpContext& ctx);
 int64_t TilesCpu(const Conv2dShape& shape, MapSize out_size);
+int64_t MostTilesCpu(MapSize out_size);
 
 // The type that the fast convolution multiplies in.
 inline DType OperandType(DType dtype, Isa isa) {

@@ -38,6 +38,11 @@ class ChannelMoments {
   int64_t parts_ = 0, channels_ = 0;
 };
 
+// 32 groups if the channels divide by 32, else 24; 0 if they divide by neither.
+inline int64_t GroupNormGroups(int64_t channels) {
+  return channels % 32 == 0 ? 32 : channels % 24 == 0 ? 24 : 0;
+}
+
 struct GroupNormWeights {
   int64_t groups = 0;
   double epsilon = 1e-6;
