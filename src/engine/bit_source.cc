@@ -12,7 +12,14 @@ class PhiloxBits : public BitSource {
   explicit PhiloxBits(const PictureRequest& r) : seed_(r.seed), top_p_(r.top_p), top_k_(r.top_k) {}
 
   Status Draw(int64_t scale, MapSize map, ConstView logits, View bits, const OpContext& ops) override {
-    SamplePhilox({.logits = logits, .bits = bits, .map = map, .scale = static_cast<uint32_t>(scale), .seed = seed_, .top_p = top_p_, .top_k = top_k_}, ops);
+    SamplePhilox({.logits = logits,
+                  .bits = bits,
+                  .map = map,
+                  .scale = static_cast<uint32_t>(scale),
+                  .seed = seed_,
+                  .top_p = top_p_,
+                  .top_k = top_k_},
+                 ops);
     return absl::OkStatus();
   }
 
@@ -41,7 +48,8 @@ class TorchBits : public BitSource {
 
 class GivenBits : public BitSource {
  public:
-  GivenBits(std::vector<Tensor> given, const PictureRequest& request) : given_(std::move(given)), rest_(MakeBitSource(request)) {}
+  GivenBits(std::vector<Tensor> given, const PictureRequest& request)
+      : given_(std::move(given)), rest_(MakeBitSource(request)) {}
 
   Status Draw(int64_t scale, MapSize map, ConstView logits, View bits, const OpContext& ops) override {
     // The draws of given scales are taken too, so that what follows starts from the same numbers as without.
@@ -49,7 +57,8 @@ class GivenBits : public BitSource {
     if (scale >= static_cast<int64_t>(given_.size())) return absl::OkStatus();
     const Tensor& given = given_[scale];
     if (given.shape() != bits.shape()) {
-      return CallError(fmt::format("the given bits of scale {} are {}", scale, ToString(given.shape())), fmt::format("this picture needs {}", ToString(bits.shape())));
+      return CallError(fmt::format("the given bits of scale {} are {}", scale, ToString(given.shape())),
+                       fmt::format("this picture needs {}", ToString(bits.shape())));
     }
     std::memcpy(bits.raw(), given.view().raw(), bits.elements());
     return absl::OkStatus();

@@ -7,23 +7,27 @@
 
 namespace nextscale {
 
-StatusOr<std::unique_ptr<Engine>> Engine::Load(const ModelFiles& files, const ModelInfo& info, const EngineTypes& types, const OpContext& ops) {
+StatusOr<std::unique_ptr<Engine>> Engine::Load(const ModelFiles& files, const ModelInfo& info,
+                                               const EngineTypes& types, const OpContext& ops) {
   if (!files.transformer) return FileError("the model has no transformer", "", "name it by --transformer");
   if (!files.vae) return FileError("the model has no VAE", "", "name it by --vae");
   std::unique_ptr<Engine> engine(new Engine(info));
-  NS_ASSIGN_OR_RETURN(engine->transformer_, Transformer::Load(*files.transformer, *info.transformer, types.transformer, ops));
+  NS_ASSIGN_OR_RETURN(engine->transformer_,
+                      Transformer::Load(*files.transformer, *info.transformer, types.transformer, ops));
   NS_ASSIGN_OR_RETURN(engine->vae_, Vae::Load(*files.vae, types.vae, VaeParts::kDecoder, ops));
   return engine;
 }
 
 StatusOr<Image> Engine::Decode(ConstView summed, const OpContext& ops, const CancelToken* cancel) const {
   const int64_t stride = info_.vae->stride();
-  Tensor image(DType::kF32, {3, summed.dim(1) * stride, summed.dim(2) * stride}, {ops.ledger, Account::kActivations});
+  Tensor image(DType::kF32, {3, summed.dim(1) * stride, summed.dim(2) * stride},
+               {ops.ledger, Account::kActivations});
   NS_RETURN_IF_ERROR(vae_->Decode(summed, image.view(), ops, cancel));
   return ToImage(image.view());
 }
 
-StatusOr<Image> Engine::DecodePreview(ConstView summed, MapSize size, const OpContext& ops, const CancelToken* cancel) const {
+StatusOr<Image> Engine::DecodePreview(ConstView summed, MapSize size, const OpContext& ops,
+                                      const CancelToken* cancel) const {
   const MapSize latent = LatentMap(size, info_.patchify);
   Tensor resized(DType::kF32, {summed.dim(0), latent.h, latent.w}, {ops.ledger, Account::kActivations});
   ResizeBilinear(summed, resized.view(), ops);

@@ -20,13 +20,14 @@ double Seconds(std::chrono::steady_clock::time_point since) {
 }  // namespace
 
 Generation::Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs,
-                       const BatchOptions& options, const OpContext& ops)
+                       const BatchOptions& options, KvSetup kv, const OpContext& ops)
     : info_(info),
       transformer_(transformer),
       jobs_(jobs),
       options_(options),
       ops_(ops),
-      schedule_(jobs.front().request.schedule) {
+      schedule_(jobs.front().request.schedule),
+      kv_(std::move(kv)) {
   const TransformerConfig& config = transformer.config();
   uncond_of_image_.assign(jobs.size(), -1);
   for (int64_t i = 0; i < images(); ++i) streams_.push_back({i, true});
@@ -48,7 +49,7 @@ Generation::Generation(const ModelInfo& info, const Transformer& transformer, st
   act_ = std::make_unique<Activations>(config, ActivationsShape{streams(), most_tokens}, transformer.dtype(),
                                        ops.ledger);
   cache_ = std::make_unique<KvCache>(
-      KvCacheShape{config.depth, streams(), config.heads, config.head_dim(), schedule_.tokens_before_last()},
+      KvCacheShape{config.depth, streams(), config.heads, config.head_dim(), kv_.Capacity()},
       transformer.dtype(), ops.ledger);
   word_inputs_ = Tensor(DType::kF32, {images() * most_tokens, config.bits}, use);
   logits_ = Tensor(DType::kF32, {streams() * most_tokens, 2 * config.bits}, use);
@@ -116,7 +117,8 @@ Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, Sca
                      .images = images(),
                      .image_of_stream = image_of_stream_,
                      .word_inputs = word_inputs_.view().Rows(0, images() * L),
-                     .inner_guidance = inner};
+                     .inner_guidance = inner,
+                     .kv = &kv_};
   TensorObserver* tensors =
       options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
   NS_RETURN_IF_ERROR(transformer_.RunScale(run, conditioning, *cache_, *act_,
@@ -161,6 +163,12 @@ void Generation::MakeWordInputs(int64_t scale) {
       ChannelsToTokens(resized.view(), tokens);
     }
   }
+}
+
+LayerTable Generation::TokensAdded(const ScaleSchedule& schedule, const TransformerConfig& config) {
+  LayerTable added;
+  for (MapSize m : schedule.maps) added.push_back(std::vector<int64_t>(config.depth, m.tokens()));
+  return added;
 }
 
 // The numbers of a scale's tokens, counted through all maps.
@@ -223,7 +231,10 @@ StatusOr<BatchResult> Engine::Generate(std::span<const ImageJob> jobs, const Bat
                                        const OpContext& ops) const {
   NS_CHECK(!jobs.empty());
   for (const ImageJob& job : jobs) NS_RETURN_IF_ERROR(CheckRequest(job.request, info_));
-  return Generation(info_, *transformer_, jobs, options, ops).Run();
+  const ScaleSchedule& schedule = jobs.front().request.schedule;
+  NS_ASSIGN_OR_RETURN(KvSetup kv, MakeKvSetup(options.kv, schedule.maps,
+                                              Generation::TokensAdded(schedule, transformer_->config())));
+  return Generation(info_, *transformer_, jobs, options, std::move(kv), ops).Run();
 }
 
 }  // namespace nextscale

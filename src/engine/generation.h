@@ -13,8 +13,10 @@ namespace nextscale {
 class Generation {
  public:
   Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs,
-             const BatchOptions& options, const OpContext& ops);
+             const BatchOptions& options, KvSetup kv, const OpContext& ops);
   StatusOr<BatchResult> Run();
+  // [K][L]: how many tokens each layer adds to its cache at each scale of a schedule.
+  static LayerTable TokensAdded(const ScaleSchedule& schedule, const TransformerConfig& config);
 
  private:
   // Streams: images' conditional ones, then the unconditional ones of guided images.
@@ -49,6 +51,7 @@ class Generation {
   std::vector<std::unique_ptr<BitSource>> own_bits_;
   std::vector<BitSource*> bits_;
   std::unique_ptr<Activations> act_;
+  KvSetup kv_;
   std::unique_ptr<KvCache> cache_;
   Tensor word_inputs_;  // [images*L, d]
   Tensor logits_;       // [B*L, 2d]

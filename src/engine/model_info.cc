@@ -26,15 +26,19 @@ Status CheckPair(const ModelFiles& files, ModelInfo& info, std::optional<bool> p
   const bool plain = token_bits == vae_bits, patched = token_bits == 4 * vae_bits;
   info.patchify = patched;
   const int64_t pixels = info.pixels_per_token();
-  const bool stride_fits = info.transformer->width < kPublishedLeastWidth || pixels == kPublishedPixelsPerToken;
+  const bool stride_fits =
+      info.transformer->width < kPublishedLeastWidth || pixels == kPublishedPixelsPerToken;
   if ((!plain && !patched) || !stride_fits) {
-    return FileError(fmt::format("the VAE {} does not fit the transformer {}", files.vae->Describe(), files.transformer->Describe()),
-                     fmt::format("the transformer has {} bits a token, the VAE {} bits and stride {}", token_bits, vae_bits, info.vae->stride()),
+    return FileError(fmt::format("the VAE {} does not fit the transformer {}", files.vae->Describe(),
+                                 files.transformer->Describe()),
+                     fmt::format("the transformer has {} bits a token, the VAE {} bits and stride {}",
+                                 token_bits, vae_bits, info.vae->stride()),
                      "use " + FittingVae(token_bits));
   }
   if (patchify_option && *patchify_option != info.patchify) {
     return CallError(fmt::format("option apply_spatial_patchify={}", *patchify_option ? 1 : 0),
-                     fmt::format("the transformer has {} bits a token and the VAE {}: spatial patchify is {}", token_bits, vae_bits, patched ? "on" : "off"),
+                     fmt::format("the transformer has {} bits a token and the VAE {}: spatial patchify is {}",
+                                 token_bits, vae_bits, patched ? "on" : "off"),
                      "leave the option out, or use " + FittingVae(token_bits));
   }
   return absl::OkStatus();
@@ -48,7 +52,8 @@ StatusOr<int> TrainedScales(const std::map<std::string, std::string>& options) {
 StatusOr<std::optional<bool>> PatchifyOption(const std::map<std::string, std::string>& options) {
   const auto it = options.find("apply_spatial_patchify");
   if (it == options.end()) return std::optional<bool>();
-  if (it->second != "0" && it->second != "1") return CallError(fmt::format("option apply_spatial_patchify={}", it->second), "expected 0 or 1");
+  if (it->second != "0" && it->second != "1")
+    return CallError(fmt::format("option apply_spatial_patchify={}", it->second), "expected 0 or 1");
   return std::optional<bool>(it->second == "1");
 }
 
@@ -70,9 +75,13 @@ StatusOr<ModelInfo> ReadModelInfo(const ModelFiles& files) {
   info.patchify = patchify.value_or(false);
   if (info.transformer && info.vae) NS_RETURN_IF_ERROR(CheckPair(files, info, patchify));
   if (info.transformer && info.text && info.transformer->text_width != info.text->width) {
-    return FileError(fmt::format("the text encoder {} does not fit the transformer {}", files.text->Describe(), files.transformer->Describe()),
-                     fmt::format("the transformer reads text rows of width {}, the encoder gives {}", info.transformer->text_width, info.text->width),
-                     info.transformer->text_width == 2048 ? "use flan-t5-xl" : "use the text encoder that the transformer was trained with");
+    return FileError(fmt::format("the text encoder {} does not fit the transformer {}",
+                                 files.text->Describe(), files.transformer->Describe()),
+                     fmt::format("the transformer reads text rows of width {}, the encoder gives {}",
+                                 info.transformer->text_width, info.text->width),
+                     info.transformer->text_width == 2048
+                         ? "use flan-t5-xl"
+                         : "use the text encoder that the transformer was trained with");
   }
   return info;
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kv/trim.h"
 #include "ops/activation.h"
 #include "ops/ada_norm.h"
 #include "ops/norm.h"
@@ -15,6 +16,41 @@ constexpr float kEps = 1e-6f;
 
 // The rows of ada_B6C = ada_gss + shared_ada_lin(cond), per stream.
 enum AdaRow { kGamma1, kGamma2, kScale1, kScale2, kShift1, kShift2, kAdaRows };
+
+// The observation windows' queries before bias, norm and rotation, which the public ScaleKV code scores with.
+// Empty for other policies.
+class RawQueries {
+ public:
+  RawQueries(const StoreScaleArgs& store, const BlockContext& b, const ScaleStep& step) : b_(b), step_(step) {
+    if (step.last || !b.kv.policy || b.kv.policy->score() != WindowScore::kRawLogits) return;
+    for (int64_t stream = 0; stream < step.streams; ++stream) {
+      windows_.push_back(WindowOf(store, stream, b.kv, b.cache));
+      rows_count_ += static_cast<int64_t>(windows_.back().queries.size());
+    }
+    rows_ = Tensor(DType::kF32, {rows_count_, b.config.width}, {b.ops.ledger, Account::kActivations});
+  }
+
+  // Takes what belongs to streams [first, first + n) from their qkv product.
+  void Note(ConstView qkv, int64_t first, int64_t n) {
+    const int64_t C = b_.config.width, element = static_cast<int64_t>(SizeOf(qkv.dtype()));
+    for (int64_t stream = first; stream < first + n && !windows_.empty(); ++stream) {
+      for (int32_t query : windows_[stream].queries) {
+        float* row = rows_.data<float>() + noted_++ * C;
+        ConvertFloats(qkv.raw() + ((stream - first) * step_.tokens() + query) * 3 * C * element, qkv.dtype(),
+                      row, DType::kF32, C);
+        for (int64_t c = 0; c < C; ++c) row[c] -= b_.weights.qkv.bias()[c];
+      }
+    }
+  }
+  ConstView rows() const { return rows_.empty() ? ConstView() : rows_.view(); }
+
+ private:
+  const BlockContext& b_;
+  const ScaleStep& step_;
+  std::vector<ObservationWindow> windows_;
+  Tensor rows_;
+  int64_t rows_count_ = 0, noted_ = 0;
+};
 
 class BlockPass {
  public:
@@ -41,9 +77,16 @@ class BlockPass {
     if (!Modulate(kScale1, kShift1))
       return NotFinite(b_.layer == 0 ? "input" : fmt::format("output of block {}", b_.layer - 1));
     View k = act_.k(step_.streams, L_), v = act_.v(step_.streams, L_);
+    StoreScaleArgs store{.layer = b_.layer,
+                         .scale = step_.scale,
+                         .map = step_.map,
+                         .current = {.k = k, .v = v, .tokens_B = step_.tokens_B},
+                         .q = act_.q(step_.rows())};
+    RawQueries raw(store, b_, step_);
     ForEachGroup([&](int64_t first, int64_t n) {
       View qkv = act_.wide(n * L_, 3 * C_, w_.qkv.dtype());
       Linear(w_.qkv, {.x = Part(act_.h(step_.rows()), first, n), .y = qkv, .rows_per_stream = L_}, b_.ops);
+      raw.Note(qkv, first, n);
       SplitQkv({.qkv = qkv,
                 .q = Part(act_.q(step_.rows()), first, n),
                 .k = k.Rows(first, n),
@@ -58,7 +101,10 @@ class BlockPass {
     });
     const std::vector<HeadKv> current = HeadsOf(k, v);
     Attend(b_.cache.Heads(b_.layer), current, 1.0f);
-    if (!step_.last) b_.cache.Append(b_.layer, {.k = k, .v = v, .tokens_B = step_.tokens_B});
+    if (!step_.last) {
+      store.raw_q = raw.rows();
+      StoreScale(store, b_.kv, b_.cache, b_.ops);
+    }
     AddProjected(w_.proj, Ada(kGamma1), kAdaRows * C_);
     return absl::OkStatus();
   }

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "kv/cache.h"
+#include "kv/factory.h"
 #include "model/activations.h"
 #include "model/weights.h"
 
@@ -31,6 +32,7 @@ struct BlockContext {
   const float* shared_ada_B6C = nullptr;  // shared_ada_lin of every stream's cond
   std::span<const HeadKv> text_BH;        // text keys and values of every (stream, head)
   KvCache& cache;
+  const KvSetup& kv;
   Activations& act;
   const OpContext& ops;
 };

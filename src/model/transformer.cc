@@ -143,6 +143,7 @@ Status Transformer::RunScale(const ScaleRun& run, const Conditioning& conditioni
                                  .shared_ada_B6C = conditioning.shared_ada.data<float>(),
                                  .text_BH = conditioning.TextHeads(layer, config_.heads),
                                  .cache = cache,
+                                 .kv = *run.kv,
                                  .act = act,
                                  .ops = ops},
                                 step));

@@ -42,6 +42,7 @@ struct ScaleRun {
   std::span<const int64_t> image_of_stream;  // [B]
   ConstView word_inputs;                     // [images*L, d] f32; empty at scale 0
   std::span<const InnerGuidance> inner_guidance;
+  const KvSetup* kv = nullptr;
 };
 
 class Transformer {

@@ -1,0 +1,32 @@
+// From options and a schedule to a policy and its budgets.
+#pragma once
+
+#include <memory>
+
+#include "kv/kv_options.h"
+#include "kv/policy.h"
+#include "ops/map_size.h"
+
+namespace nextscale {
+
+struct KvSetup {
+  std::unique_ptr<KvPolicy> policy;  // null: full
+  LayerTable budgets;                // [K][L]: what layer l may hold when scale k begins
+  LayerTable added;                  // [K][L]: what it adds at scale k
+  int64_t window = 0;
+
+  // What layer l may hold after scale k: the budget of the next scale that runs. -1: no limit.
+  int64_t BudgetAfter(int64_t scale, int64_t layer) const;
+  // Most tokens a layer ever holds between scales.
+  int64_t Capacity() const;
+};
+
+// maps: the schedule. added[k][l]: tokens that layer l adds at scale k, 0 where it is skipped. Errors:
+// CallError for a budget or window out of range, drafters of another shape.
+StatusOr<KvSetup> MakeKvSetup(const KvOptions& options, const std::vector<MapSize>& maps,
+                              const LayerTable& added);
+
+// The table before the last scale that runs, in tokens of the whole maps: what "the full cache" means.
+int64_t TokensBeforeLastRun(const std::vector<MapSize>& maps, const LayerTable& added);
+
+}  // namespace nextscale

@@ -1,0 +1,109 @@
+#include "kv/trim.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/check.h"
+#include "ops/window_scores.h"
+
+namespace nextscale {
+namespace {
+
+// Selections of all (stream, head) of one layer.
+class Trimming {
+ public:
+  Trimming(const StoreScaleArgs& args, int64_t budget, const KvSetup& setup, const KvCache& cache,
+           const OpContext& ops)
+      : args_(args),
+        setup_(setup),
+        cache_(cache),
+        ops_(ops),
+        H_(cache.shape().heads),
+        D_(cache.shape().head_dim),
+        n_(args.current.k.dim(2)),
+        budget_(budget) {
+    for (int64_t b = 0; b < cache.shape().streams; ++b) windows_.push_back(WindowOf(args, b, setup, cache));
+  }
+
+  std::vector<std::vector<int32_t>> Run() const {
+    std::vector<std::vector<int32_t>> keep(cache_.shape().streams * H_);
+    ParallelFor(static_cast<int64_t>(keep.size()),
+                [&](int64_t i, int thread) { keep[i] = SelectHead(i / H_, i % H_, thread); });
+    return keep;
+  }
+
+ private:
+  std::vector<int32_t> SelectHead(int64_t stream, int64_t head, int thread) const {
+    const HeadKv& cached = cache_.Heads(args_.layer)[stream * H_ + head];
+    std::vector<int32_t> tokens(cached.length + n_);
+    const std::span<const int32_t> held = cache_.Tokens(args_.layer, stream, head);
+    std::copy(held.begin(), held.end(), tokens.begin());
+    std::copy(args_.current.tokens_B[stream].begin(), args_.current.tokens_B[stream].end(),
+              tokens.begin() + cached.length);
+    if (static_cast<int64_t>(tokens.size()) <= budget_) {
+      std::vector<int32_t> all(tokens.size());
+      std::iota(all.begin(), all.end(), 0);
+      return all;
+    }
+    const std::vector<float> scores = Scores(stream, head, cached, thread);
+    return setup_.policy->Select(
+        {.tokens = tokens, .window = windows_[stream].places, .scores = scores, .budget = budget_});
+  }
+
+  std::vector<float> Scores(int64_t stream, int64_t head, const HeadKv& cached, int thread) const {
+    const WindowScore kind = setup_.policy->score();
+    if (kind == WindowScore::kNone) return {};
+    const bool raw = kind == WindowScore::kRawLogits;
+    const int64_t w = static_cast<int64_t>(windows_[stream].queries.size());
+    std::vector<int32_t> raw_rows(w);
+    std::iota(raw_rows.begin(), raw_rows.end(), 0);
+    const int64_t bytes = n_ * D_ * static_cast<int64_t>(SizeOf(args_.current.k.dtype()));
+    const WindowScoresArgs scores_args{
+        .q = raw ? args_.raw_q.Rows(stream * w, w) : args_.q.Rows(stream * n_, n_),
+        .rows = raw ? raw_rows : windows_[stream].queries,
+        .head = head,
+        .D = D_,
+        .cached = cached,
+        .current = {args_.current.k.raw() + (stream * H_ + head) * bytes, nullptr, n_},
+        .scale = raw ? 1.0f / std::sqrt(static_cast<float>(D_)) : 1.0f,
+        .softmax = !raw};
+    std::vector<float> scores(cached.length + n_);
+    WindowScores(
+        scores_args, ops_.backend, scores,
+        ops_.scratch.ForThread(thread, WindowScoresScratchBytes(w, static_cast<int64_t>(scores.size()), D_)));
+    return scores;
+  }
+
+  const StoreScaleArgs& args_;
+  const KvSetup& setup_;
+  const KvCache& cache_;
+  const OpContext& ops_;
+  const int64_t H_, D_, n_, budget_;
+  std::vector<ObservationWindow> windows_;
+};
+
+bool NothingToSelect(const StoreScaleArgs& args, int64_t budget, const KvCache& cache) {
+  return budget < 0 || cache.TokensHeld(args.layer) + args.current.k.dim(2) <= budget;
+}
+
+}  // namespace
+
+ObservationWindow WindowOf(const StoreScaleArgs& args, int64_t stream, const KvSetup& setup,
+                           const KvCache& cache) {
+  if (!setup.policy || NothingToSelect(args, setup.BudgetAfter(args.scale, args.layer), cache)) return {};
+  return setup.policy->Window({.scale = args.scale,
+                               .map = args.map,
+                               .cached = cache.Heads(args.layer)[stream * cache.shape().heads].length,
+                               .n = args.current.k.dim(2),
+                               .at = args.at_B.empty() ? std::span<const int32_t>() : args.at_B[stream]});
+}
+
+void StoreScale(const StoreScaleArgs& args, const KvSetup& setup, KvCache& cache, const OpContext& ops) {
+  const int64_t budget = setup.policy ? setup.BudgetAfter(args.scale, args.layer) : -1;
+  if (NothingToSelect(args, budget, cache)) return cache.Append(args.layer, args.current);
+  ProfileScope profile(ops.profiler, "selection");
+  cache.Keep(args.layer, args.current, Trimming(args, budget, setup, cache, ops).Run());
+}
+
+}  // namespace nextscale

@@ -1,0 +1,30 @@
+// What happens to a layer's cache when a scale's attention is done: scores, the policy's selection, and the
+// cache's move.
+#pragma once
+
+#include "kv/cache.h"
+#include "kv/factory.h"
+#include "kv/policy.h"
+#include "ops/context.h"
+
+namespace nextscale {
+
+struct StoreScaleArgs {
+  int64_t layer = 0, scale = 0;
+  MapSize map;
+  CurrentKeys current;
+  std::span<const std::vector<int32_t>>
+      at_B;     // [streams]: places in the map of the tokens that were run; empty: all were
+  ConstView q;  // [B*n, H*D] queries as attention used them
+  ConstView
+      raw_q;  // WindowScore::kRawLogits: [B*w, H*D] f32, the window's raw queries in its order; else empty
+};
+
+// Stores the current map's keys and values and trims to the budget of the next scale that runs.
+void StoreScale(const StoreScaleArgs& args, const KvSetup& setup, KvCache& cache, const OpContext& ops);
+
+// The observation window of a stream, as StoreScale will use it; empty if nothing will be selected there.
+ObservationWindow WindowOf(const StoreScaleArgs& args, int64_t stream, const KvSetup& setup,
+                           const KvCache& cache);
+
+}  // namespace nextscale
