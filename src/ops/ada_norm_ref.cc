@@ -1,1 +1,29 @@
-// placeholder
+// The definition of the adaptive norm (oracle/var_infinity.py, ada_norm), sums in f64.
+#include <cmath>
+
+#include "ops/elements.h"
+#include "ops/norm_internal.h"
+
+namespace nextscale::norm {
+
+bool AdaNormReference(const AdaNormArgs& args) {
+  const int64_t C = args.x.dim(1);
+  bool finite = true;
+  for (int64_t r = 0; r < args.x.dim(0); ++r) {
+    const float* row = args.x.data<float>() + r * C;
+    const int64_t stream = r / args.rows_per_stream;
+    const float* scale = args.scale_BC + stream * args.stream_stride;
+    const float* shift = args.shift_BC + stream * args.stream_stride;
+    double sum = 0, squares = 0;
+    for (int64_t c = 0; c < C; ++c) sum += row[c];
+    const double mean = sum / static_cast<double>(C);
+    for (int64_t c = 0; c < C; ++c) squares += (row[c] - mean) * (row[c] - mean);
+    finite = finite && std::isfinite(static_cast<float>(squares));
+    const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(C) + args.eps);
+    for (int64_t c = 0; c < C; ++c)
+      Put(args.y, r * C + c, static_cast<float>((row[c] - mean) * inverse * (1.0 + scale[c]) + shift[c]));
+  }
+  return finite;
+}
+
+}  // namespace nextscale::norm

@@ -1,1 +1,41 @@
-// placeholder
+// The definition of the row normalisations: torch's layer_norm (biased variance) and T5's RMS norm, sums in
+// f64.
+#include <cmath>
+
+#include "ops/elements.h"
+#include "ops/norm_internal.h"
+
+namespace nextscale::norm {
+
+bool LayerNormReference(ConstView x, View y, const float* weight, const float* bias, float eps) {
+  const int64_t C = x.dim(1);
+  bool finite = true;
+  for (int64_t r = 0; r < x.dim(0); ++r) {
+    const float* row = x.data<float>() + r * C;
+    double sum = 0, squares = 0;
+    for (int64_t c = 0; c < C; ++c) sum += row[c];
+    const double mean = sum / static_cast<double>(C);
+    for (int64_t c = 0; c < C; ++c) squares += (row[c] - mean) * (row[c] - mean);
+    finite = finite && std::isfinite(static_cast<float>(squares));
+    const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(C) + eps);
+    for (int64_t c = 0; c < C; ++c)
+      Put(y, r * C + c, static_cast<float>((row[c] - mean) * inverse * weight[c] + bias[c]));
+  }
+  return finite;
+}
+
+bool RmsNormReference(ConstView x, View y, const float* weight, float eps) {
+  const int64_t C = x.dim(1);
+  bool finite = true;
+  for (int64_t r = 0; r < x.dim(0); ++r) {
+    const float* row = x.data<float>() + r * C;
+    double squares = 0;
+    for (int64_t c = 0; c < C; ++c) squares += static_cast<double>(row[c]) * row[c];
+    finite = finite && std::isfinite(static_cast<float>(squares));
+    const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(C) + eps);
+    for (int64_t c = 0; c < C; ++c) Put(y, r * C + c, static_cast<float>(row[c] * inverse * weight[c]));
+  }
+  return finite;
+}
+
+}  // namespace nextscale::norm
