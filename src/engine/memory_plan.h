@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/engine.h"
@@ -16,20 +17,21 @@ struct MemoryPlan {
     int64_t bytes = 0;  // resident in it, the program itself included
   };
   std::vector<Phase> phases;
-  int64_t peak = 0;     // the largest phase
+  int64_t peak = 0;  // the largest phase
 };
 
 struct PlanRequest {
-  ScaleSchedule schedule;      // the largest of the run
-  int64_t batch = 1;           // images at once
+  ScaleSchedule schedule;  // the largest of the run
+  int64_t batch = 1;       // images at once
   bool guided = true;
-  int64_t text_tokens = 64;    // of the longest prompt
-  int64_t prompts = 1;         // distinct ones, negative included
+  int64_t text_tokens = 64;  // of the longest prompt
+  int64_t prompts = 1;       // distinct ones, negative included
   EngineTypes types;
   KvOptions kv;
   int threads = 1;
 };
 
-MemoryPlan PlanMemory(const ModelInfo& info, const PlanRequest& request);
+// Errors: CallError of MakeKvSetup for KV options that don't fit.
+StatusOr<MemoryPlan> PlanMemory(const ModelInfo& info, const PlanRequest& request);
 
 }  // namespace nextscale

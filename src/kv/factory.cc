@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/check.h"
 #include "kv/scalekv.h"
@@ -66,17 +67,32 @@ int64_t KvSetup::BudgetAfter(int64_t scale, int64_t layer) const {
   return budget == kNoLimit ? -1 : budget;
 }
 
+LayerTable KvSetup::Held() const {
+  LayerTable table;
+  std::vector<int64_t> held(added[0].size(), 0);
+  for (size_t k = 0; k < added.size(); ++k) {
+    if (!std::any_of(added.begin() + k + 1, added.end(), Runs)) break;
+    for (size_t l = 0; l < held.size(); ++l) {
+      const int64_t budget = policy ? BudgetAfter(static_cast<int64_t>(k), static_cast<int64_t>(l)) : -1;
+      held[l] += added[k][l];
+      if (budget >= 0) held[l] = std::min(held[l], budget);
+    }
+    table.push_back(held);
+  }
+  return table;
+}
+
 int64_t KvSetup::Capacity() const {
   int64_t most = 0;
-  for (size_t l = 0; l < added[0].size(); ++l) {
-    int64_t held = 0;
-    for (size_t k = 0; k < added.size(); ++k) {
-      held += added[k][l];
-      const int64_t budget = policy ? BudgetAfter(static_cast<int64_t>(k), static_cast<int64_t>(l)) : -1;
-      if (budget >= 0) held = std::min(held, budget);
-      if (std::any_of(added.begin() + k + 1, added.end(), Runs)) most = std::max(most, held);
-    }
-  }
+  for (const std::vector<int64_t>& row : Held())
+    most = std::max(most, *std::max_element(row.begin(), row.end()));
+  return most;
+}
+
+int64_t KvSetup::PeakTokens() const {
+  int64_t most = 0;
+  for (const std::vector<int64_t>& row : Held())
+    most = std::max(most, std::accumulate(row.begin(), row.end(), int64_t{0}));
   return most;
 }
 

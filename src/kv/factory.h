@@ -1,7 +1,9 @@
 // From options and a schedule to a policy and its budgets.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "kv/kv_options.h"
 #include "kv/policy.h"
@@ -19,6 +21,12 @@ struct KvSetup {
   int64_t BudgetAfter(int64_t scale, int64_t layer) const;
   // Most tokens a layer ever holds between scales.
   int64_t Capacity() const;
+  // Most tokens that all layers together hold between scales, per head and stream.
+  int64_t PeakTokens() const;
+
+ private:
+  // [K][L] held after each scale; nothing is stored at the last one that runs.
+  LayerTable Held() const;
 };
 
 // maps: the schedule. added[k][l]: tokens that layer l adds at scale k, 0 where it is skipped. Errors:
