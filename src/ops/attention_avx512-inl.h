@@ -105,7 +105,7 @@ inline void PackValues(const Keys& keys, int64_t D, int64_t first_tile, int64_t 
   }
 }
 
-// 2^t to 1e-4 relative, a twentieth of bf16's rounding, for t up to 127; 0 below -126; NaN stays NaN.
+// 2^t to 1e-4 relative, a twentieth of bf16's rounding, for t up to 127; 0 below -125, where results would be subnormal; NaN stays NaN.
 inline __m512 Exp2(__m512 t) {
   const __m512 magic =
       _mm512_set1_ps(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer, left in the low bits
@@ -116,7 +116,7 @@ inline __m512 Exp2(__m512 t) {
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.242611122f));
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.693260985f));
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.999928074f));
-  const __mmask16 keep = _mm512_cmp_ps_mask(t, _mm512_set1_ps(-126.0f), _CMP_NLT_UQ);
+  const __mmask16 keep = _mm512_cmp_ps_mask(t, _mm512_set1_ps(-125.0f), _CMP_NLT_UQ);
   const __m512i exponent = _mm512_slli_epi32(_mm512_castps_si512(shifted), 23);
   return _mm512_castsi512_ps(_mm512_maskz_add_epi32(keep, _mm512_castps_si512(p), exponent));
 }

@@ -11,6 +11,14 @@ namespace {
 constexpr int64_t kPackTiles = 16;          // of V, a unit of work
 constexpr int64_t kPackedBytes = 32 << 20;  // of V, about; more where each thread needs a head of its own
 
+// Queries of a block: as many as the kernel takes (keys are then read least often), or fewer where threads
+// would have nothing to do.
+int64_t QueriesOfBlock(const AttentionArgs& args, int64_t threads, int64_t max_queries) {
+  int64_t queries = max_queries;
+  while (queries > 48 && args.B * args.H * ((args.L + queries - 1) / queries) < 4 * threads) queries /= 2;
+  return queries;
+}
+
 void Zero(const QueryBlock& block) {
   for (int64_t i = 0; i < block.queries; ++i) {
     std::fill_n(static_cast<bf16_t*>(block.o) + i * block.stride, block.D, bf16_t());
@@ -21,7 +29,8 @@ void Zero(const QueryBlock& block) {
 
 void InBf16(const AttentionArgs& args, const OpContext& ctx, const Bf16Kernel& kernel) {
   const int64_t heads = args.B * args.H, threads = ctx.scratch.threads();
-  const int64_t blocks = (args.L + kernel.max_queries - 1) / kernel.max_queries;
+  const int64_t queries = QueriesOfBlock(args, threads, kernel.max_queries);
+  const int64_t blocks = (args.L + queries - 1) / queries;
   int64_t tiles = 0;  // of the longest head
   for (int64_t i = 0; i < heads; ++i)
     tiles = std::max(tiles, (KeysOf(args, i).total() + kKeyTile - 1) / kKeyTile);
@@ -43,7 +52,7 @@ void InBf16(const AttentionArgs& args, const OpContext& ctx, const Bf16Kernel& k
       if (begin < end) kernel.pack_v(keys, args.D, begin, end - begin, packed + i / packs * head_bytes);
     });
     ParallelFor(n * blocks, [&](int64_t i, int thread) {
-      QueryBlock block = QueryBlockOf(args, first + i / blocks, i % blocks, kernel.max_queries);
+      QueryBlock block = QueryBlockOf(args, first + i / blocks, i % blocks, queries);
       if (block.keys.total() == 0) return Zero(block);
       block.packed_v = packed + i / blocks * head_bytes;
       block.scratch = ctx.scratch.ForThread(thread, scratch_bytes);
