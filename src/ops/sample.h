@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <random>
 #include <span>
 
 #include "ops/context.h"
@@ -14,12 +15,12 @@ namespace nextscale {
 // out = cfg * cond/tau + (1 - cfg) * uncond/tau; without uncond (null data) out = cond/tau. f32, equal shapes [L, 2d]; out may be cond.
 void GuideLogits(ConstView cond, ConstView uncond, float cfg, float tau, View out, const OpContext& ctx);
 
-// Softmax over the two logits of a bit; with top_p > 0 the smaller probability goes when it is <= 1 - top_p (in float), renormalised.
-// top_k 1 keeps the larger only; 0 or >= 2 has no effect.
+// Softmax over the two logits of a bit; with top_p > 0 the smaller probability (of equal ones the first) goes when it is <= 1 - top_p,
+// a difference of doubles rounded to float, and the rest is renormalised. top_k 1 drops a smaller logit; 0 or >= 2 has no effect.
 struct BitProbabilities {
   float p0, p1;
 };
-BitProbabilities TopP(float logit0, float logit1, float top_p, int top_k);
+BitProbabilities TopP(float logit0, float logit1, double top_p, int top_k);
 
 // Random123's Philox 4x32-10: key = (low, high half of the seed), counter = (scale, row, column, bit). -> the four words.
 std::array<uint32_t, 4> Philox(uint64_t seed, std::array<uint32_t, 4> counter);
@@ -32,13 +33,13 @@ struct SampleArgs {
   MapSize map;
   uint32_t scale = 0;
   uint64_t seed = 0;
-  float top_p = 0.97f;
+  double top_p = 0.97;
   int top_k = 900;
 };
 void SamplePhilox(const SampleArgs& args, const OpContext& ctx);
 
-// bit = argmax p/e over the two options, equal quotients give 0. draws [L, d, 2] f32: torch.multinomial's exponential numbers.
-void SampleExponential(ConstView logits, ConstView draws, float top_p, int top_k, View bits, const OpContext& ctx);
+// bit = argmax p/e over the two options, equal quotients give 0, and 0/0 counts as 0. draws [L, d, 2] f32: torch.multinomial's exponential numbers.
+void SampleExponential(ConstView logits, ConstView draws, double top_p, int top_k, View bits, const OpContext& ctx);
 
 // torch's CPU generator: the numbers of Tensor.exponential_() in order (infinity.md, "Reproducible draws").
 class TorchExponential {
@@ -47,9 +48,7 @@ class TorchExponential {
   void Fill(std::span<float> out);
 
  private:
-  uint32_t Next();
-  std::array<uint32_t, 624> state_;
-  int position_;
+  std::mt19937 words_;
 };
 
 // Bits u8 [d, h, w] -> code f32 [d, h, w]: (2b - 1) / sqrt(d).
