@@ -11,6 +11,7 @@
 #include "ops/attention.h"
 #include "ops/attention_exp-inl.h"
 #include "ops/attention_internal.h"
+#include "ops/simd_common-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nextscale {
@@ -150,12 +151,6 @@ HWY_INLINE void AttendPanel(const KeyBlock& keys, const QueryBlock& block, const
   for (; d0 < block.D; ++d0) ValuesTile<1, kV>(keys, s, alpha, d0, panel.o_DW);
 }
 
-void ToFloats(const void* from, bool bf16, int64_t n, int64_t stride, float* to) {
-  for (int64_t i = 0; i < n; ++i) {
-    to[i * stride] = bf16 ? float(static_cast<const bf16_t*>(from)[i]) : static_cast<const float*>(from)[i];
-  }
-}
-
 // Points `out` at the rows of keys [begin, begin + n); bf16 rows are converted into `converted` [n, D] first.
 void GatherRows(const void* const segments[2], const Keys& keys, int64_t begin, int64_t n, int64_t D,
                 bool bf16, float* converted, const float** out) {
@@ -164,8 +159,10 @@ void GatherRows(const void* const segments[2], const Keys& keys, int64_t begin, 
     const int part = s < keys.length[0] ? 0 : 1;
     const int64_t at = (part ? s - keys.length[0] : s) * D;
     if (bf16) {
-      ToFloats(static_cast<const bf16_t*>(segments[part]) + at, true, D, 1, converted + i * D);
-      out[i] = converted + i * D;
+      const bf16_t* from = static_cast<const bf16_t*>(segments[part]) + at;
+      float* to = converted + i * D;
+      ForVectors(D, [&](int64_t d, auto part) HWY_ATTR { Store(Load(from + d, part), to + d, part); });
+      out[i] = to;
     } else {
       out[i] = static_cast<const float*>(segments[part]) + at;
     }
@@ -197,12 +194,10 @@ Panel MakePanel(const QueryBlock& block, bool bf16, int64_t q0, float*& scratch)
   for (int64_t i = 0; i < p.width; ++i) {
     p.max[i] = -HUGE_VALF;
     p.sum[i] = 0.0f;
-    const int64_t at = (q0 + i) * block.stride;
-    if (q0 + i >= block.queries) continue;
-    if (bf16) {
-      ToFloats(static_cast<const bf16_t*>(block.q) + at, true, block.D, p.width, p.q_DW + i);
-    } else {
-      ToFloats(static_cast<const float*>(block.q) + at, false, block.D, p.width, p.q_DW + i);
+    for (int64_t d = 0; q0 + i < block.queries && d < block.D; ++d) {
+      const int64_t at = (q0 + i) * block.stride + d;
+      p.q_DW[d * p.width + i] =
+          bf16 ? float(static_cast<const bf16_t*>(block.q)[at]) : static_cast<const float*>(block.q)[at];
     }
   }
   return p;
