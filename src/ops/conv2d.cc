@@ -40,9 +40,8 @@ size_t Conv2dWeights::bytes() const {
   return plain_.bytes() + bias_.bytes() + (packed_ ? static_cast<size_t>(BytesOf(*packed_)) : 0);
 }
 
-StatusOr<Conv2dWeights> Conv2dWeights::Pack(const Conv2dShape& shape, DType dtype,
-                                            std::span<const float> kernel_OIHW, std::span<const float> bias,
-                                            const OpContext& ctx) {
+Conv2dWeights Conv2dWeights::Pack(const Conv2dShape& shape, DType dtype, std::span<const float> kernel_OIHW,
+                                  std::span<const float> bias, const OpContext& ctx) {
   NS_CHECK(dtype == DType::kF32 || dtype == DType::kBF16, "convolution in {}", Name(dtype));
   NS_CHECK_EQ(static_cast<int64_t>(kernel_OIHW.size()),
               shape.in * shape.out * shape.kernel() * shape.kernel());
@@ -57,7 +56,7 @@ StatusOr<Conv2dWeights> Conv2dWeights::Pack(const Conv2dShape& shape, DType dtyp
   if (ctx.backend == Backend::kReference) {
     weights.plain_ = CopyOf(kernel, use);
   } else {
-    NS_ASSIGN_OR_RETURN(weights.packed_, PackCpu(shape, OperandType(dtype, ctx.isa), kernel, use));
+    weights.packed_ = PackCpu(shape, OperandType(dtype, ctx.isa), kernel, use);
   }
   return weights;
 }

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 
-#include "base/status.h"
 #include "ops/context.h"
 #include "ops/group_norm.h"
 #include "ops/map_size.h"
@@ -34,9 +33,8 @@ class Conv2dWeights {
 
   // `dtype` kF32 or kBF16: the type of the operands; without fast bf16 the kernel is rounded to it, but
   // multiplied in f32. Errors: WorkError if oneDNN has no such convolution.
-  static StatusOr<Conv2dWeights> Pack(const Conv2dShape& shape, DType dtype,
-                                      std::span<const float> kernel_OIHW, std::span<const float> bias,
-                                      const OpContext& ctx);
+  static Conv2dWeights Pack(const Conv2dShape& shape, DType dtype, std::span<const float> kernel_OIHW,
+                            std::span<const float> bias, const OpContext& ctx);
 
   const Conv2dShape& shape() const { return shape_; }
   DType dtype() const { return dtype_; }

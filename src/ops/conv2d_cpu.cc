@@ -10,12 +10,12 @@
 // of a map: whole rows would need several copies of a kernel.
 #include <algorithm>
 #include <cstring>
-#include <dnnl.hpp>
 #include <unordered_map>
 #include <vector>
 
 #include "ops/conv2d_internal.h"
 #include "ops/group_norm_internal.h"
+#include "ops/onednn.h"
 
 namespace nextscale {
 namespace {
@@ -43,12 +43,6 @@ int64_t InputExtent(const Conv2dShape& shape, int64_t outputs) {
   return (outputs - 1) * GeometryOf(shape.kind).stride + shape.kernel();
 }
 
-dnnl::memory::data_type TypeOf(DType type) {
-  return type == DType::kBF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
-}
-
-dnnl::engine Engine() { return dnnl::engine(dnnl::engine::kind::cpu, 0); }
-
 // Refers to the engine without owning it.
 dnnl::convolution_forward::primitive_desc Describe(const Conv2dShape& shape, DType operand,
                                                    const dnnl::engine& engine) {
@@ -56,10 +50,10 @@ dnnl::convolution_forward::primitive_desc Describe(const Conv2dShape& shape, DTy
   const TileSize tile = TileOf(shape);
   const int64_t k = shape.kernel(), stride = GeometryOf(shape.kind).stride;
   const Desc src({1, shape.in, InputExtent(shape, tile.rows), InputExtent(shape, tile.columns)},
-                 TypeOf(operand), Tag::nhwc);
-  const Desc kernel({shape.out, shape.in, k, k}, TypeOf(operand), Tag::any);
-  const Desc bias({shape.out}, TypeOf(DType::kF32), Tag::a);
-  const Desc dst({1, shape.out, tile.rows, tile.columns}, TypeOf(DType::kF32), Tag::nhwc);
+                 onednn::TypeOf(operand), Tag::nhwc);
+  const Desc kernel({shape.out, shape.in, k, k}, onednn::TypeOf(operand), Tag::any);
+  const Desc bias({shape.out}, onednn::TypeOf(DType::kF32), Tag::a);
+  const Desc dst({1, shape.out, tile.rows, tile.columns}, onednn::TypeOf(DType::kF32), Tag::nhwc);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // else one buffer for all threads
   return {{dnnl::prop_kind::forward_inference,
@@ -73,15 +67,6 @@ dnnl::convolution_forward::primitive_desc Describe(const Conv2dShape& shape, DTy
            {0, 0}},
           attributes,
           engine};
-}
-
-// Primitives are described inside a region of one thread, for one thread.
-template <class F>
-void OnOneThread(const F& body) {
-  ParallelFor(1, [&](int64_t, int) {
-    SetMaxThreads(1);  // of this region only
-    body();
-  });
 }
 
 int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -108,55 +93,59 @@ struct Conv2dWeights::Packed {
   Tensor kernel;
 };
 
-StatusOr<std::shared_ptr<const Conv2dWeights::Packed>> PackCpu(const Conv2dShape& shape, DType operand,
-                                                               std::span<const float> kernel_OIHW,
-                                                               MemoryUse use) {
+std::shared_ptr<const Conv2dWeights::Packed> PackCpu(const Conv2dShape& shape, DType operand,
+                                                     std::span<const float> kernel_OIHW, MemoryUse use) {
   auto packed = std::make_shared<Conv2dWeights::Packed>();
   packed->operand = operand;
-  Status status;
-  OnOneThread([&] {
-    try {
-      packed->engine = Engine();
+  packed->engine = onednn::Engine();
+  onednn::OnOneThread([&] {
+    onednn::Checked("packing a convolution", [&] {
       packed->description = Describe(shape, operand, packed->engine);
       packed->primitive = dnnl::convolution_forward(packed->description);
       const Desc to = packed->description.weights_desc();
       packed->kernel = Tensor(DType::kU8, {static_cast<int64_t>(to.get_size())}, use);
-      const Desc from({shape.out, shape.in, shape.kernel(), shape.kernel()}, TypeOf(DType::kF32),
+      const Desc from({shape.out, shape.in, shape.kernel(), shape.kernel()}, onednn::TypeOf(DType::kF32),
                       dnnl::memory::format_tag::oihw);
       dnnl::memory plain(from, packed->engine, const_cast<float*>(kernel_OIHW.data()));
       dnnl::memory wanted(to, packed->engine, packed->kernel.view().raw());
       dnnl::stream stream(packed->engine);
       dnnl::reorder(plain, wanted).execute(stream, plain, wanted);
       stream.wait();
-    } catch (const dnnl::error& error) {
-      status = WorkError("the convolution can't be prepared", error.what());
-    }
+    });
   });
-  if (!status.ok()) return status;
   return packed;
 }
 
 int64_t BytesOf(const Conv2dWeights::Packed& packed) { return static_cast<int64_t>(packed.kernel.bytes()); }
 
-int64_t PackedConv2dBytes(const Conv2dShape& shape, DType dtype) {
-  int64_t bytes = shape.out * static_cast<int64_t>(sizeof(float));
-  OnOneThread([&] {
-    const dnnl::engine engine = Engine();
-    bytes += static_cast<int64_t>(
-        Describe(shape, OperandType(dtype, EffectiveIsa()), engine).weights_desc().get_size());
+namespace {
+
+// What a convolution takes, without making it.
+struct Sizes {
+  int64_t kernel = 0, scratch = 0;  // bytes
+};
+Sizes SizesOf(const Conv2dShape& shape, DType dtype) {
+  const DType operand = OperandType(dtype, EffectiveIsa());
+  const dnnl::engine engine = onednn::Engine();
+  Sizes sizes;
+  onednn::OnOneThread([&] {
+    onednn::Checked("describing a convolution", [&] {
+      const auto description = Describe(shape, operand, engine);
+      sizes.kernel = static_cast<int64_t>(description.weights_desc().get_size());
+      sizes.scratch =
+          ScratchLayout(shape, operand, static_cast<int64_t>(description.scratchpad_desc().get_size()))
+              .total();
+    });
   });
-  return bytes;
+  return sizes;
 }
 
-int64_t Conv2dScratchBytes(const Conv2dShape& shape, DType dtype) {
-  const DType operand = OperandType(dtype, EffectiveIsa());
-  int64_t onednn = 0;
-  OnOneThread([&] {
-    const dnnl::engine engine = Engine();
-    onednn = static_cast<int64_t>(Describe(shape, operand, engine).scratchpad_desc().get_size());
-  });
-  return ScratchLayout(shape, operand, onednn).total();
+}  // namespace
+
+int64_t PackedConv2dBytes(const Conv2dShape& shape, DType dtype) {
+  return SizesOf(shape, dtype).kernel + shape.out * static_cast<int64_t>(sizeof(float));
 }
+int64_t Conv2dScratchBytes(const Conv2dShape& shape, DType dtype) { return SizesOf(shape, dtype).scratch; }
 
 int64_t TilesCpu(const Conv2dShape& shape, MapSize out_size) { return Tiles(out_size, TileOf(shape)); }
 int64_t MostTilesCpu(MapSize out_size) { return Tiles(out_size, kSmallestTile); }
@@ -256,14 +245,16 @@ void TiledConvolution::Multiply(std::byte* scratch) const {
   const auto at = [&](const Desc& desc, const void* data) {
     return dnnl::memory(desc, packed_.engine, const_cast<void*>(data));
   };
-  const auto& d = packed_.description;
-  dnnl::stream stream(packed_.engine);
-  packed_.primitive.execute(
-      stream, {{DNNL_ARG_SRC, at(d.src_desc(), scratch)},
-               {DNNL_ARG_WEIGHTS, at(d.weights_desc(), packed_.kernel.view().raw())},
-               {DNNL_ARG_BIAS, at(d.bias_desc(), weights_.bias().view().raw())},
-               {DNNL_ARG_DST, at(d.dst_desc(), scratch + layout_.input)},
-               {DNNL_ARG_SCRATCHPAD, at(d.scratchpad_desc(), scratch + layout_.input + layout_.output)}});
+  onednn::Checked("a convolution", [&] {
+    const auto& d = packed_.description;
+    dnnl::stream stream(packed_.engine);
+    packed_.primitive.execute(
+        stream, {{DNNL_ARG_SRC, at(d.src_desc(), scratch)},
+                 {DNNL_ARG_WEIGHTS, at(d.weights_desc(), packed_.kernel.view().raw())},
+                 {DNNL_ARG_BIAS, at(d.bias_desc(), weights_.bias().view().raw())},
+                 {DNNL_ARG_DST, at(d.dst_desc(), scratch + layout_.input)},
+                 {DNNL_ARG_SCRATCHPAD, at(d.scratchpad_desc(), scratch + layout_.input + layout_.output)}});
+  });
 }
 
 void TiledConvolution::StoreOutput(int64_t index, int64_t row, int64_t column, float* output) const {

@@ -35,9 +35,8 @@ inline DType OperandType(DType dtype, Isa isa) {
   return dtype == DType::kBF16 && HasFastBf16(isa) ? DType::kBF16 : DType::kF32;
 }
 
-StatusOr<std::shared_ptr<const Conv2dWeights::Packed>> PackCpu(const Conv2dShape& shape, DType operand,
-                                                               std::span<const float> kernel_OIHW,
-                                                               MemoryUse use);
+std::shared_ptr<const Conv2dWeights::Packed> PackCpu(const Conv2dShape& shape, DType operand,
+                                                     std::span<const float> kernel_OIHW, MemoryUse use);
 int64_t BytesOf(const Conv2dWeights::Packed& packed);
 
 }  // namespace nextscale

@@ -72,10 +72,9 @@ Result RunCase(const Case& c, Backend backend) {
   const Conv2dShape shape{c.kind, c.in, c.out};
   Values values(5);
   const int64_t taps = c.in * shape.kernel() * shape.kernel();
-  const auto weights = Conv2dWeights::Pack(
+  const Conv2dWeights weights = Conv2dWeights::Pack(
       shape, c.dtype, values.Floats(c.out * taps, 1.0f / std::sqrt(static_cast<float>(taps))),
       values.Floats(c.out, 1.0f), ctx);
-  NS_CHECK(weights.ok(), "{}", ErrorText(weights.status()));
   const ChannelAffine norm{values.Floats(c.in, 1.0f), values.Floats(c.in, 1.0f), values.Floats(c.in, 1.0f)};
   const Tensor x = values.Map({c.h, c.w, c.in}, c.x);
   const MapSize out = shape.OutSize({c.h, c.w});
@@ -84,7 +83,7 @@ Result RunCase(const Case& c, Backend backend) {
   Result result;
   result.moments.resize(ChannelMoments::Bytes(parts, c.out));
   const ChannelMoments moments(result.moments.data(), parts, c.out);
-  Conv2d(*weights, {x.view(), y.view(), c.norm ? &norm : nullptr, c.accumulate, moments}, ctx);
+  Conv2d(weights, {x.view(), y.view(), c.norm ? &norm : nullptr, c.accumulate, moments}, ctx);
 
   result.y.resize(y.elements());
   ConvertFloats(y.view().raw(), c.y, result.y.data(), F, y.elements());
@@ -128,7 +127,7 @@ TEST(Conv2d, PadsWithZerosOnTheRightSides) {
     const OpContext ctx(backend);
     const auto count = [&](ConvKind kind, int64_t h, int64_t w) {
       const Conv2dShape shape{kind, 1, 1};
-      const auto weights = Conv2dWeights::Pack(
+      const Conv2dWeights weights = Conv2dWeights::Pack(
           shape, F, std::vector<float>(shape.kernel() * shape.kernel(), 1.0f), std::vector<float>(1), ctx);
       Tensor x(F, {h, w, 1}, {});
       std::fill_n(x.data<float>(), x.elements(), 1.0f);
@@ -137,7 +136,7 @@ TEST(Conv2d, PadsWithZerosOnTheRightSides) {
       const int64_t parts = MomentParts(shape, out, backend);
       std::vector<std::byte> memory(ChannelMoments::Bytes(parts, 1));
       const View view(reinterpret_cast<std::byte*>(y.data()), F, {out.h, out.w, 1});
-      Conv2d(*weights, {x.view(), view, nullptr, false, ChannelMoments(memory.data(), parts, 1)}, ctx);
+      Conv2d(weights, {x.view(), view, nullptr, false, ChannelMoments(memory.data(), parts, 1)}, ctx);
       return y;
     };
     EXPECT_EQ(count(ConvKind::k3x3, 3, 3), (std::vector<float>{4, 6, 4, 6, 9, 6, 4, 6, 4}));
@@ -165,7 +164,7 @@ TEST(Conv2d, SameBitsForAnyNumberOfThreads) {
 TEST(Conv2d, MomentsShowANan) {
   const OpContext ctx;
   const Conv2dShape shape{ConvKind::k3x3, 4, 4};
-  const auto weights =
+  const Conv2dWeights weights =
       Conv2dWeights::Pack(shape, F, std::vector<float>(144, 0.1f), std::vector<float>(4), ctx);
   Tensor x(F, {40, 80, 4}, {}), y(F, {40, 80, 4}, {});
   x.FillZero();
@@ -173,7 +172,7 @@ TEST(Conv2d, MomentsShowANan) {
   const int64_t parts = MomentParts(shape, {40, 80}, Backend::kFast);
   std::vector<std::byte> memory(ChannelMoments::Bytes(parts, 4));
   const ChannelMoments moments(memory.data(), parts, 4);
-  Conv2d(*weights, {x.view(), y.view(), nullptr, false, moments}, ctx);
+  Conv2d(weights, {x.view(), y.view(), nullptr, false, moments}, ctx);
   EXPECT_FALSE(moments.Finite());
 }
 
@@ -182,14 +181,14 @@ TEST(Conv2d, HoldsWhatThePlansSay) {
     MemoryLedger ledger;
     const OpContext ctx(Backend::kFast, &ledger);
     const Conv2dShape shape{ConvKind::k3x3, 48, 24};
-    const auto weights =
+    const Conv2dWeights weights =
         Conv2dWeights::Pack(shape, dtype, std::vector<float>(48 * 24 * 9), std::vector<float>(24), ctx);
-    EXPECT_EQ(static_cast<int64_t>(weights->bytes()), PackedConv2dBytes(shape, dtype));
+    EXPECT_EQ(static_cast<int64_t>(weights.bytes()), PackedConv2dBytes(shape, dtype));
     EXPECT_EQ(ledger.current(Account::kWeights), PackedConv2dBytes(shape, dtype));
     Tensor x(F, {8, 8, 48}, {}), y(F, {8, 8, 24}, {});
     x.FillZero();
     std::vector<std::byte> memory(ChannelMoments::Bytes(1, 24));
-    Conv2d(*weights, {x.view(), y.view(), nullptr, false, ChannelMoments(memory.data(), 1, 24)}, ctx);
+    Conv2d(weights, {x.view(), y.view(), nullptr, false, ChannelMoments(memory.data(), 1, 24)}, ctx);
     EXPECT_EQ(ledger.peak(Account::kScratch), Conv2dScratchBytes(shape, dtype));
   }
 }

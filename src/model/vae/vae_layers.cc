@@ -67,7 +67,7 @@ Status LoadConv(const TensorSource& source, DType dtype, const OpContext& ctx, C
   NS_ASSIGN_OR_RETURN(const Tensor kernel, Read(source, layer.name + ".conv.weight",
                                                 {shape.out, shape.in, shape.kernel(), shape.kernel()}, ctx));
   NS_ASSIGN_OR_RETURN(const Tensor bias, Read(source, layer.name + ".conv.bias", {shape.out}, ctx));
-  NS_ASSIGN_OR_RETURN(layer.weights, Conv2dWeights::Pack(shape, dtype, Floats(kernel), Floats(bias), ctx));
+  layer.weights = Conv2dWeights::Pack(shape, dtype, Floats(kernel), Floats(bias), ctx);
   return {};
 }
 
