@@ -14,6 +14,7 @@ namespace nextscale {
 namespace HWY_NAMESPACE {
 
 using resample::BilinearAxis;
+static_assert(kMaxLanes <= resample::kAxisPadding);
 
 // An input row resized along x; `row` says which, -1 none yet.
 struct WideRow {
@@ -35,7 +36,7 @@ HWY_INLINE void ResizeRow(const float* from, int64_t row, const BilinearAxis& xs
   }
 }
 
-// scratch: two rows of width + padding
+// scratch: two rows of width + kAxisPadding
 void BilinearChannel(const float* from, int64_t from_width, const BilinearAxis& ys, int64_t height,
                      const BilinearAxis& xs, int64_t width, float* scratch, float* to) {
   const FloatTag d;
@@ -63,12 +64,11 @@ namespace nextscale::resample {
 HWY_EXPORT(BilinearChannel);
 
 void BilinearFast(ConstView from, View to, const OpContext& ctx) {
-  constexpr int64_t kPadding = HWY_MAX_BYTES / sizeof(float);
   const int64_t h = from.dim(1), w = from.dim(2), H = to.dim(1), W = to.dim(2);
-  const BilinearAxis ys = MakeBilinearAxis(h, H, 0), xs = MakeBilinearAxis(w, W, kPadding);
+  const BilinearAxis ys = MakeBilinearAxis(h, H), xs = MakeBilinearAxis(w, W);
   ParallelFor(to.dim(0), [&](int64_t c, int thread) {
     auto* scratch =
-        reinterpret_cast<float*>(ctx.scratch.ForThread(thread, 2 * (W + kPadding) * sizeof(float)));
+        reinterpret_cast<float*>(ctx.scratch.ForThread(thread, 2 * (W + kAxisPadding) * sizeof(float)));
     HWY_DYNAMIC_DISPATCH(BilinearChannel)
     (from.data<float>() + c * h * w, w, ys, H, xs, W, scratch, to.data<float>() + c * H * W);
   });

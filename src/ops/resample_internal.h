@@ -7,13 +7,16 @@
 
 namespace nextscale::resample {
 
+// At least a vector's length in every instruction set.
+inline constexpr int64_t kAxisPadding = 16;
+
 // What each output of an axis reads: weight_low * in[low] + weight_high * in[high].
-// `padding` more entries follow, which read in[0].
+// kAxisPadding more entries follow, which read in[0].
 struct BilinearAxis {
   std::vector<int32_t> low, high;
   std::vector<float> weight_low, weight_high;
 };
-BilinearAxis MakeBilinearAxis(int64_t in, int64_t out, int64_t padding);
+BilinearAxis MakeBilinearAxis(int64_t in, int64_t out);
 
 void BilinearReference(ConstView from, View to);
 void BilinearFast(ConstView from, View to, const OpContext& ctx);

@@ -6,9 +6,10 @@
 namespace nextscale::resample {
 
 // Positions in f32 as torch has them: they decide which neighbours are read.
-BilinearAxis MakeBilinearAxis(int64_t in, int64_t out, int64_t padding) {
-  BilinearAxis axis{std::vector<int32_t>(out + padding), std::vector<int32_t>(out + padding),
-                    std::vector<float>(out + padding), std::vector<float>(out + padding)};
+BilinearAxis MakeBilinearAxis(int64_t in, int64_t out) {
+  const int64_t size = out + kAxisPadding;
+  BilinearAxis axis{std::vector<int32_t>(size), std::vector<int32_t>(size), std::vector<float>(size),
+                    std::vector<float>(size)};
   const float scale = static_cast<float>(in) / static_cast<float>(out);
   for (int64_t i = 0; i < out; ++i) {
     const float at = std::max(0.0f, scale * (static_cast<float>(i) + 0.5f) - 0.5f);
@@ -24,7 +25,7 @@ BilinearAxis MakeBilinearAxis(int64_t in, int64_t out, int64_t padding) {
 
 void BilinearReference(ConstView from, View to) {
   const int64_t h = from.dim(1), w = from.dim(2);
-  const BilinearAxis ys = MakeBilinearAxis(h, to.dim(1), 0), xs = MakeBilinearAxis(w, to.dim(2), 0);
+  const BilinearAxis ys = MakeBilinearAxis(h, to.dim(1)), xs = MakeBilinearAxis(w, to.dim(2));
   float* out = to.data<float>();
   for (int64_t c = 0; c < to.dim(0); ++c) {
     const float* map = from.data<float>() + c * h * w;
