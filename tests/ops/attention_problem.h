@@ -1,12 +1,10 @@
-// Attention problems with random tensors, and the comparison with the scalar twin.
+// Attention problems with random tensors, and what the scalar twin makes of them; for the test and the bench.
 #pragma once
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <cmath>
-#include <functional>
+#include <ostream>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "ops/attention.h"
