@@ -73,10 +73,18 @@ void Conv2d(const Conv2dWeights& weights, const Conv2dArgs& args, const OpContex
            "norm of {} channels for {}", args.norm->scale.size(), shape.in);
   NS_CHECK_EQ(args.moments.channels(), shape.out);
   NS_CHECK_EQ(args.moments.parts(), MomentParts(shape, out, weights.backend()));
+  if (args.x.raw() == args.y.raw()) {
+    NS_CHECK(CanShrinkInPlace(shape) && args.x.dtype() == args.y.dtype(), "{} {} onto {} {}",
+             Name(args.x.dtype()), ToString(args.x.shape()), Name(args.y.dtype()), ToString(args.y.shape()));
+  }
   if (out.tokens() == 0) return;
   const ProfileScope scope(ctx.profiler, "conv2d", Flop(shape, out));
   weights.backend() == Backend::kReference ? Conv2dReference(weights, args, ctx)
                                            : Conv2dCpu(weights, args, ctx);
+}
+
+bool CanShrinkInPlace(const Conv2dShape& shape) {
+  return shape.kind == ConvKind::k1x1 && 2 * shape.out <= shape.in;
 }
 
 int64_t MomentParts(const Conv2dShape& shape, MapSize out_size, Backend backend) {

@@ -55,8 +55,8 @@ class Conv2dWeights {
 };
 
 struct Conv2dArgs {
-  ConstView x;                          // [h, w, in], f32 or bf16
-  View y;                               // [H, W, out], f32 or bf16; may not overlap x
+  ConstView x;  // [h, w, in], f32 or bf16
+  View y;       // [H, W, out], f32 or bf16; may not overlap x, but see CanShrinkInPlace
   const ChannelAffine* norm = nullptr;  // null, or x is first normalised by it and swished
   bool accumulate = false;              // y += instead of y =; summed in f32, rounded once
   ChannelMoments moments;               // of y, as stored: MomentParts parts
@@ -66,6 +66,10 @@ struct Conv2dArgs {
 // into fixed tiles.
 void Conv2d(const Conv2dWeights& weights, const Conv2dArgs& args, const OpContext& ctx);
 
+// Whether y may begin where x does: a 1x1 convolution to at most half the channels, x and y of one type. What
+// y doesn't cover is lost.
+bool CanShrinkInPlace(const Conv2dShape& shape);
+
 // Parts that Conv2d measures a map of this size in.
 int64_t MomentParts(const Conv2dShape& shape, MapSize out_size, Backend backend);
 // The most of it over all shapes, for who keeps one place for a map that several convolutions write.
@@ -74,5 +78,7 @@ int64_t MostMomentParts(MapSize out_size, Backend backend);
 // For plans: bytes of the packed weights, and of the scratch that a thread needs, with the fast backend.
 int64_t PackedConv2dBytes(const Conv2dShape& shape, DType dtype);
 int64_t Conv2dScratchBytes(const Conv2dShape& shape, DType dtype);
+// Of the scratch that all threads share, when a map of this type is shrunk in place.
+int64_t ShrinkScratchBytes(const Conv2dShape& shape, MapSize size, DType map_dtype);
 
 }  // namespace nextscale

@@ -168,6 +168,7 @@ class TiledConvolution {
 
   void ComputeTile(int64_t index, std::byte* scratch) const;
   int64_t scratch_bytes() const { return layout_.total(); }
+  int64_t tiles_across() const { return tiles_across_; }
 
  private:
   void FillInput(int64_t row, int64_t column, std::byte* input) const;
@@ -273,11 +274,44 @@ void TiledConvolution::StoreOutput(int64_t index, int64_t row, int64_t column, f
 
 }  // namespace
 
-void Conv2dCpu(const Conv2dWeights& weights, const Conv2dArgs& args, const OpContext& ctx) {
-  const TiledConvolution convolution(weights, args);
-  ParallelFor(args.moments.parts(), [&](int64_t tile, int thread) {
-    convolution.ComputeTile(tile, ctx.scratch.ForThread(thread, convolution.scratch_bytes()));
+namespace {
+
+// All tiles of rows of tiles [begin, end).
+void ComputeRows(const TiledConvolution& convolution, int64_t begin, int64_t end, const OpContext& ctx) {
+  const int64_t across = convolution.tiles_across();
+  ParallelFor((end - begin) * across, [&](int64_t tile, int thread) {
+    convolution.ComputeTile(begin * across + tile,
+                            ctx.scratch.ForThread(thread, convolution.scratch_bytes()));
   });
+}
+
+// y over x: row of tiles t lands within row t / 2 of what x was. So rows [s, 2s) can be done together once
+// those before s are; row 0, which lands on itself, reads a copy.
+void ShrinkInPlace(const Conv2dWeights& weights, const Conv2dArgs& args, const OpContext& ctx) {
+  const TiledConvolution convolution(weights, args);
+  const ConstView top = args.x.Rows(0, std::min(TileOf(weights.shape()).rows, args.x.dim(0)));
+  const size_t bytes = static_cast<size_t>(top.elements()) * SizeOf(top.dtype());
+  std::byte* copy = ctx.scratch.Shared(bytes);
+  std::memcpy(copy, top.raw(), bytes);
+  Conv2dArgs of_copy = args;
+  of_copy.x = ConstView(copy, top.dtype(), top.shape());
+  ComputeRows(TiledConvolution(weights, of_copy), 0, 1, ctx);
+  const int64_t rows = args.moments.parts() / convolution.tiles_across();
+  for (int64_t s = 1; s < rows; s *= 2) ComputeRows(convolution, s, std::min(2 * s, rows), ctx);
+}
+
+}  // namespace
+
+void Conv2dCpu(const Conv2dWeights& weights, const Conv2dArgs& args, const OpContext& ctx) {
+  if (args.x.raw() == args.y.raw()) return ShrinkInPlace(weights, args, ctx);
+  const TiledConvolution convolution(weights, args);
+  ComputeRows(convolution, 0, args.moments.parts() / convolution.tiles_across(), ctx);
+}
+
+int64_t ShrinkScratchBytes(const Conv2dShape& shape, MapSize size, DType dtype) {
+  const int64_t rows = std::min(TileOf(shape).rows, size.h);
+  return std::max<int64_t>(rows * size.w * shape.in * static_cast<int64_t>(SizeOf(dtype)),
+                           1 << 16);  // as Scratch rounds
 }
 
 }  // namespace nextscale

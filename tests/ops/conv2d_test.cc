@@ -161,6 +161,32 @@ TEST(Conv2d, SameBitsForAnyNumberOfThreads) {
   }
 }
 
+// Against the same convolution to another place, on maps of one row of tiles, of several and of a ragged
+// number.
+TEST(Conv2d, ShrinksInPlace) {
+  for (const Backend backend : {Backend::kFast, Backend::kReference}) {
+    const OpContext ctx(backend);
+    for (const auto& [in, out, h, w] :
+         {std::array<int64_t, 4>{48, 24, 5, 70}, {64, 32, 100, 70}, {260, 65, 67, 40}}) {
+      const Conv2dShape shape{ConvKind::k1x1, in, out};
+      Values values(3);
+      const std::vector<float> kernel = values.Floats(in * out, 0.1f), bias = values.Floats(out, 1.0f);
+      const Conv2dWeights weights = Conv2dWeights::Pack(shape, B, kernel, bias, ctx);
+      Tensor x = values.Map({h, w, in}, B), y(B, {h, w, out}, {});
+      const int64_t parts = MomentParts(shape, {h, w}, backend);
+      std::vector<std::byte> memory[2];
+      for (auto& m : memory) m.resize(ChannelMoments::Bytes(parts, out));
+      Conv2d(weights, {x.view(), y.view(), nullptr, false, ChannelMoments(memory[0].data(), parts, out)},
+             ctx);
+      const View onto(x.view().raw(), B, y.shape());
+      Conv2d(weights, {x.view(), onto, nullptr, false, ChannelMoments(memory[1].data(), parts, out)}, ctx);
+      EXPECT_EQ(std::memcmp(onto.raw(), y.view().raw(), y.bytes()), 0)
+          << in << "->" << out << " on " << h << "x" << w;
+      EXPECT_EQ(memory[0], memory[1]);
+    }
+  }
+}
+
 TEST(Conv2d, MomentsShowANan) {
   const OpContext ctx;
   const Conv2dShape shape{ConvKind::k3x3, 4, 4};

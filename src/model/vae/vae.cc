@@ -106,9 +106,9 @@ int64_t VaeDecodeWorkingBytes(const VaeConfig& config, MapSize latent, DType dty
   ForEachConv(decoder, [&](const ConvLayer& layer) {
     scratch = std::max(scratch, Conv2dScratchBytes(layer.shape, dtype));
   });
-  return PlanOf(RunDecoder, decoder, {config.bits, latent.h, latent.w}, image, dtype, Backend::kFast)
-             .total_bytes() +
-         threads * scratch;
+  const SlotPlan plan =
+      PlanOf(RunDecoder, decoder, {config.bits, latent.h, latent.w}, image, dtype, Backend::kFast);
+  return plan.total_bytes() + plan.shared_scratch + threads * scratch;
 }
 
 int64_t VaeWeightBytes(const VaeConfig& config, DType dtype, VaeParts parts) {

@@ -5,7 +5,7 @@ namespace nextscale {
 
 FeatureMap RunResBlock(const ResBlock& block, FeatureMap x, VaePass& pass) {
   const FeatureMap hidden = pass.NormConv(block.norm1, block.conv1, x);
-  if (block.nin_shortcut) x = pass.Conv(*block.nin_shortcut, x);
+  if (block.nin_shortcut) x = pass.ConvInPlace(*block.nin_shortcut, std::move(x));
   pass.AddNormConv(block.norm2, block.conv2, hidden, x);
   return x;
 }

@@ -37,8 +37,11 @@ void FeatureMap::Reset() {
 
 View FeatureMap::view() const { return {pass_->slots_[slot_].data(), dtype_, {size_.h, size_.w, channels_}}; }
 
+// At the slot's end: a map that takes the place of a larger one leaves them where they are.
 ChannelMoments FeatureMap::moments() const {
-  return {pass_->slots_[slot_].data() + MapBytes(size_, channels_, dtype_), parts_, channels_};
+  Buffer& slot = pass_->slots_[slot_];
+  return {slot.data() + (slot.size() - static_cast<size_t>(ChannelMoments::Bytes(parts_, channels_))), parts_,
+          channels_};
 }
 
 VaePass::VaePass(DType dtype, Backend backend) : dtype_(dtype), backend_(backend) {}
@@ -117,38 +120,52 @@ void VaePass::Output(const FeatureMap& map, View planes_Chw) {
 
 FeatureMap VaePass::Conv(const ConvLayer& conv, const FeatureMap& x) {
   FeatureMap y = Make(conv.shape.OutSize(x.size()), conv.shape.out, dtype_);
-  Compute(nullptr, conv, x, false, y);
+  if (computes()) Compute(conv, nullptr, x.view(), false, y);
   return y;
+}
+
+// Another map would be the largest thing held: 256 MiB of 1,024 for the published decoder at 1M.
+FeatureMap VaePass::ConvInPlace(const ConvLayer& conv, FeatureMap x) {
+  if (!CanShrinkInPlace(conv.shape)) return Conv(conv, x);
+  plan_.shared_scratch = std::max(plan_.shared_scratch, ShrinkScratchBytes(conv.shape, x.size(), x.dtype_));
+  const View before = computes() ? x.view() : View();
+  x.channels_ = conv.shape.out;
+  if (computes()) Compute(conv, nullptr, before, false, x);
+  return x;
 }
 
 FeatureMap VaePass::NormConv(const NormLayer& norm, const ConvLayer& conv, const FeatureMap& x) {
   FeatureMap y = Make(conv.shape.OutSize(x.size()), conv.shape.out, dtype_);
-  Compute(&norm, conv, x, false, y);
+  ComputeNormed(norm, conv, x, false, y);
   return y;
 }
 
 FeatureMap VaePass::NormConvF32(const NormLayer& norm, const ConvLayer& conv, const FeatureMap& x) {
   FeatureMap y = Make(conv.shape.OutSize(x.size()), conv.shape.out, DType::kF32);
-  Compute(&norm, conv, x, false, y);
+  ComputeNormed(norm, conv, x, false, y);
   return y;
 }
 
 void VaePass::AddNormConv(const NormLayer& norm, const ConvLayer& conv, const FeatureMap& x,
                           FeatureMap& sum) {
-  Compute(&norm, conv, x, true, sum);
+  ComputeNormed(norm, conv, x, true, sum);
 }
 
-void VaePass::Compute(const NormLayer* norm, const ConvLayer& conv, const FeatureMap& x, bool accumulate,
-                      FeatureMap& y) {
+void VaePass::ComputeNormed(const NormLayer& norm, const ConvLayer& conv, const FeatureMap& x,
+                            bool accumulate, FeatureMap& y) {
   if (!computes()) return;
+  const ChannelAffine affine = FoldGroupNorm(norm.weights, x.moments());
+  Compute(conv, &affine, x.view(), accumulate, y);
+}
+
+void VaePass::Compute(const ConvLayer& conv, const ChannelAffine* norm, ConstView x, bool accumulate,
+                      FeatureMap& y) {
   if (cancel_ && cancel_->cancelled()) {
     status_ = Interrupted();
     return;
   }
-  ChannelAffine affine;
-  if (norm) affine = FoldGroupNorm(norm->weights, x.moments());
   y.parts_ = MomentParts(conv.shape, y.size(), backend_);
-  Conv2d(conv.weights, {x.view(), y.view(), norm ? &affine : nullptr, accumulate, y.moments()}, *ctx_);
+  Conv2d(conv.weights, {x, y.view(), norm, accumulate, y.moments()}, *ctx_);
   if (!y.moments().Finite()) {
     status_ =
         WorkError(fmt::format("layer {} of the autoencoder gives numbers that are not finite", conv.name),

@@ -13,6 +13,7 @@ namespace nextscale {
 struct SlotPlan {
   std::vector<int64_t> slot_bytes;
   std::vector<int> slot_of_map;  // in the order the maps are made
+  int64_t shared_scratch = 0;    // bytes beside them
   int64_t total_bytes() const;
 };
 
@@ -56,6 +57,8 @@ class VaePass {
   FeatureMap Input(ConstView planes_Chw);
   // conv(x)
   FeatureMap Conv(const ConvLayer& conv, const FeatureMap& x);
+  // conv(x) where x was, if the convolution allows it.
+  FeatureMap ConvInPlace(const ConvLayer& conv, FeatureMap x);
   // conv(silu(norm(x)))
   FeatureMap NormConv(const NormLayer& norm, const ConvLayer& conv, const FeatureMap& x);
   // The same, kept in f32.
@@ -74,8 +77,9 @@ class VaePass {
   bool computes() const { return ctx_ && status_.ok(); }
   FeatureMap Make(MapSize size, int64_t channels, DType dtype);
   int PlanSlot(int64_t bytes);
-  void Compute(const NormLayer* norm, const ConvLayer& conv, const FeatureMap& x, bool accumulate,
-               FeatureMap& y);
+  void ComputeNormed(const NormLayer& norm, const ConvLayer& conv, const FeatureMap& x, bool accumulate,
+                     FeatureMap& y);
+  void Compute(const ConvLayer& conv, const ChannelAffine* norm, ConstView x, bool accumulate, FeatureMap& y);
 
   const DType dtype_;
   const Backend backend_;
