@@ -1,9 +1,5 @@
 // Attention at the sizes of the models' scales: GFLOP/s (4 L S D H B) and the share of this machine's matrix
 // peak in the same type, measured next to each case. Run with --benchmark_repetitions=1 for a quick look.
-//
-// Zen 5 (AVX-512 bf16), one thread, share of 24 independent VDPBF16PS a cycle's worth, 8 keys x 3 vectors of
-// queries in registers, 96 queries and 256 keys a block: 85% at 4096 x 10521, 83% at 1024 x 3000, 76% at 256
-// x 521, 66% at 4096 x 64.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

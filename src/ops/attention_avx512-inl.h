@@ -105,10 +105,11 @@ inline void PackValues(const Keys& keys, int64_t D, int64_t first_tile, int64_t 
   }
 }
 
-// 2^t to 1e-4 relative, a twentieth of bf16's rounding, for t up to 127; 0 below -125, where results would be subnormal; NaN stays NaN.
+// 2^t to 1e-4 relative (a fortieth of bf16's rounding) for t up to 127; 0 below -125, where results would be
+// subnormal; NaN stays NaN.
 inline __m512 Exp2(__m512 t) {
-  const __m512 magic =
-      _mm512_set1_ps(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer, left in the low bits
+  // 1.5 * 2^23: adding it rounds to an integer, left in the low bits.
+  const __m512 magic = _mm512_set1_ps(12582912.0f);
   const __m512 shifted = _mm512_add_ps(t, magic);
   const __m512 r = _mm512_sub_ps(t, _mm512_sub_ps(shifted, magic));
   // Minimax in relative error on [-1/2, 1/2] (Remez).

@@ -19,8 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ExpNonPositive(D d, V x) {
   const hn::RebindToSigned<D> di;
-  const V magic =
-      hn::Set(d, 12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer, left in the low bits
+  // 1.5 * 2^23: adding it rounds to an integer, left in the low bits.
+  const V magic = hn::Set(d, 12582912.0f);
   const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), magic);
   const V n = hn::Sub(shifted, magic);
   V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
@@ -32,8 +32,9 @@ HWY_INLINE V ExpNonPositive(D d, V x) {
   p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1f));
   p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1f));
   p = hn::Add(hn::MulAdd(hn::Mul(p, r), r, r), hn::Set(d, 1.0f));
-  const auto scaled = hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, shifted)));  // p * 2^n
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::BitCast(d, scaled));
+  // 2^n. (Adding n to the exponent of p would save this product, but turn some NaNs into numbers.)
+  const auto exponent = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 127 << 23));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Mul(p, hn::BitCast(d, exponent)));
 }
 
 }  // namespace HWY_NAMESPACE
