@@ -49,19 +49,23 @@ class EmulatedTiles {
     static_assert(C != A && C != B && A != B);
     // #UD unless the shapes agree.
     Require(RowBytes(A) == 4 * Rows(B) && Rows(C) == Rows(A) && RowBytes(C) == RowBytes(B));
-    const int N = RowBytes(C) / 4;
+    const int N = RowBytes(C) / 4, K = RowBytes(A) / 4;
+    float b[16][2][16];
+    for (int k = 0; k < K; ++k) {
+      for (int n = 0; n < 2 * N; ++n) b[k][n % 2][n / 2] = Element(B, k, n);
+    }
     for (int m = 0; m < Rows(C); ++m) {
-      float sums[16][2] = {};
-      for (int k = 0; k < RowBytes(A) / 4; ++k) {
-        for (int n = 0; n < N; ++n) {
-          for (int i = 0; i < 2; ++i)
-            sums[n][i] = MultiplyAddFlush(Element(A, m, 2 * k + i), Element(B, k, 2 * n + i), sums[n][i]);
+      float sums[2][16] = {};
+      for (int k = 0; k < K; ++k) {
+        for (int i = 0; i < 2; ++i) {
+          const float a = Element(A, m, 2 * k + i);
+          for (int n = 0; n < N; ++n) sums[i][n] = Flush(std::fma(a, b[k][i][n], sums[i][n]));
         }
       }
       for (int n = 0; n < N; ++n) {
         float value;
         std::memcpy(&value, state.data[C][m] + 4 * n, 4);
-        value = Flush(Flush(value) + Flush(sums[n][0] + sums[n][1]));
+        value = Flush(Flush(value) + Flush(sums[0][n] + sums[1][n]));
         std::memcpy(state.data[C][m] + 4 * n, &value, 4);
       }
     }
@@ -91,7 +95,6 @@ class EmulatedTiles {
   }
   // Subnormal operands and results are zeros.
   static float Flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
-  static float MultiplyAddFlush(float a, float b, float c) { return Flush(std::fma(a, b, c)); }
 };
 
 }  // namespace
