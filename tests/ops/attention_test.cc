@@ -94,6 +94,19 @@ TEST_P(AttentionOfType, RaggedQueries) {
   }
 }
 
+// On one thread, four heads suffice for blocks of as many queries as a kernel takes; elsewhere tests have
+// smaller ones.
+TEST_P(AttentionOfType, LargestBlocksOfQueries) {
+  const int threads = MaxThreads();
+  SetMaxThreads(1);
+  for (const int64_t L : {65, 192, 193, 256, 300}) {
+    for (const int64_t cached : {0, 40, 300}) {
+      ExpectLikeTwin({.L = L, .H = 4, .D = 48, .cached = {cached}, .current = {30}, .dtype = GetParam()});
+    }
+  }
+  SetMaxThreads(threads);
+}
+
 TEST_P(AttentionOfType, RaggedKeys) {
   for (const int64_t cached : {0, 1, 7, 16, 31, 127, 256, 257, 300}) {
     for (const int64_t current : {0, 1, 2, 5, 32, 63, 128, 300}) {
