@@ -16,19 +16,20 @@ namespace nextscale {
 
 // How a stage is judged.
 enum class ParityRule {
-  kEqual,     // integers: all equal
-  kRelative,  // largest difference of the expected tensor's largest value
-  kImage,     // likewise, with the picture's tolerance
-  kBytes,     // bytes within tolerance.pixels
-  kRange,     // largest difference of the expected tensor's range (max - min), for bf16 logits
-  kShare,     // share of equal values over the whole stage, for bits drawn from bf16 logits
-  kReport,    // told, not judged
+  kEqual,      // integers: all equal
+  kRelative,   // largest difference of the expected tensor's largest value
+  kImage,      // likewise, with the picture's tolerance
+  kBytes,      // bytes within tolerance.pixels
+  kRange,      // largest difference of the expected tensor's range (max - min), for bf16 logits
+  kConvolved,  // likewise, for what the VAE makes in bf16
+  kShare,      // share of equal values over the whole stage, for bits drawn from bf16 logits
+  kReport,     // told, not judged
 };
 
 class ParityCheck : public TensorObserver {
  public:
   // bf16: judge by what bfloat16 arithmetic can keep, see parity_check.cc.
-  ParityCheck(std::shared_ptr<const TensorSource> expected, const ParityTolerance& tolerance, bool bf16);
+  ParityCheck(std::shared_ptr<const TensorSource> expected, const ParityCase& request, bool bf16);
 
   // Compares the whole tensor; names that the case did not store are passed over.
   void See(std::string_view name, ConstView got) override { SeePart(name, got, 0, 1); }
@@ -66,7 +67,7 @@ class ParityCheck : public TensorObserver {
 
   std::shared_ptr<const TensorSource> expected_;
   ParityTolerance tolerance_;
-  bool bf16_;
+  bool encode_, bf16_;
   Results results_;
 };
 
