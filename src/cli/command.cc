@@ -1,0 +1,83 @@
+// The program's frame: flags are parsed here, errors printed and turned into exit statuses.
+#include "cli/command.h"
+
+#include <cstdio>
+#include <new>
+
+#include "base/log.h"
+#include "base/threads.h"
+#include "cli/interrupt.h"
+#include "cli/version.h"
+
+namespace nextscale {
+namespace {
+
+int Report(const Status& status) {
+  if (!status.ok()) std::fputs(ErrorText(status).c_str(), stderr);
+  return ExitCode(status);
+}
+
+Status RunAction(CommandLine& line) {
+  SetUpLog({.json = line.log_json, .quiet = line.quiet});
+  if (line.threads > 0) SetMaxThreads(line.threads);
+  InstallInterruptHandler();
+  try {
+    return line.action();
+  } catch (const std::bad_alloc&) {
+    return WorkError("not enough memory", "an allocation failed",
+                     "a smaller --batch or --pixels; --plan says what is needed");
+  }
+}
+
+// The command whose help to point to.
+std::string CalledCommand(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) return "nextscale " + command->get_name();
+  return "nextscale";
+}
+
+}  // namespace
+
+void DeclareCommandLine(CommandLine& line) {
+  CLI::App& app = line.app;
+  app.fallthrough();  // global flags may stand after the command too
+  app.add_flag("--quiet", line.quiet, "no progress, no notices: errors only");
+  app.add_flag("--log-json", line.log_json, "progress and notices as one JSON object a line");
+  app.add_option("--threads", line.threads, "threads (default: the processors this process may use)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  app.set_version_flag("--version", [] { return VersionText(); });
+  app.require_subcommand(0, 1);
+  AddGenerate(line);
+  AddInspect(line);
+  AddConvert(line);
+  AddTokenize(line);
+  AddReconstruct(line);
+  AddMetadata(line);
+  AddBench(line);
+  AddParity(line);
+  AddNotYet(line);
+  AddCompletion(line);
+  app.footer(
+      "Example: nextscale generate -p \"red apple, fluent 3d style\" -o apple.png\n"
+      "`nextscale COMMAND --help` tells each command's flags.");
+}
+
+int RunCommandLine(int argc, const char* const* argv) {
+  CLI::App app("nextscale: pictures from text by next-scale prediction (Infinity), on the CPU", "nextscale");
+  CommandLine line{.app = app, .cancel = InterruptToken()};
+  DeclareCommandLine(line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::Error& e) {
+    return Report(CallError(e.what(), "", CalledCommand(app) + " --help"));
+  }
+  if (!line.action) {
+    std::fputs(app.help().c_str(), argc > 1 ? stderr : stdout);
+    return argc > 1 ? 2 : 0;
+  }
+  return Report(RunAction(line));
+}
+
+}  // namespace nextscale

@@ -1,0 +1,73 @@
+#include "cli/model_flags.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace nextscale {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kBundled = "models/nextscale-emoji.safetensors";
+
+}  // namespace
+
+void AddModelFlags(CLI::App& command, ModelFlags& flags) {
+  command
+      .add_option("-m,--model", flags.model,
+                  "a package, or a folder with the published files (default: the bundled model)")
+      ->type_name("PATH");
+  command
+      .add_option("--transformer", flags.transformer,
+                  "the transformer: .pth, safetensors, or a folder of shards")
+      ->type_name("PATH");
+  command.add_option("--vae", flags.vae, "the VAE: .pth or safetensors")->type_name("PATH");
+  command.add_option("--text-encoder", flags.text_encoder, "the Hugging Face T5 folder")->type_name("PATH");
+  command
+      .add_option("--option", flags.options,
+                  "what no tensor tells, e.g. rope2d_normalized_by_hw=0; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+}
+
+std::string BundledModelPath() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  for (const fs::path& candidate :
+       {fs::path(NEXTSCALE_SOURCE_DIR) / kBundled, program.parent_path() / "../share/nextscale" / kBundled}) {
+    if (fs::exists(candidate, error)) return candidate.lexically_normal().string();
+  }
+  return "";
+}
+
+StatusOr<ModelPaths> FlaggedPaths(const ModelFlags& flags) {
+  ModelPaths paths{.model = flags.model,
+                   .transformer = flags.transformer,
+                   .vae = flags.vae,
+                   .text_encoder = flags.text_encoder};
+  for (const std::string& option : flags.options) {
+    const size_t equals = option.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return CallError(fmt::format("--option {}", option), "expected NAME=VALUE",
+                       "e.g. --option rope2d_normalized_by_hw=0");
+    }
+    paths.options[option.substr(0, equals)] = option.substr(equals + 1);
+  }
+  if (paths.model.empty() && paths.transformer.empty() && paths.vae.empty() && paths.text_encoder.empty()) {
+    paths.model = BundledModelPath();
+    if (paths.model.empty()) {
+      return CallError("no model was named, and the bundled one was not found",
+                       fmt::format("neither {}/{} nor ../share/nextscale/{} beside the program is there",
+                                   NEXTSCALE_SOURCE_DIR, kBundled, kBundled),
+                       "name one by --model");
+    }
+  }
+  return paths;
+}
+
+StatusOr<ModelFiles> OpenFlaggedModel(const ModelFlags& flags) {
+  NS_ASSIGN_OR_RETURN(const ModelPaths paths, FlaggedPaths(flags));
+  return OpenModel(paths);
+}
+
+}  // namespace nextscale
