@@ -54,9 +54,11 @@ class SquareProduct {
   dnnl::matmul product_;
 };
 
-MatrixRate Measure(DType type, int repetitions) {
+}  // namespace
+
+MatrixRate MeasureMatrixRate(DType operand, int repetitions) {
   return onednn::Checked("measuring the matrix peak", [&] {
-    SquareProduct product(type);
+    SquareProduct product(operand);
     product.Seconds();  // the first one makes pages and wakes threads
     std::vector<double> seconds;
     for (int i = 0; i < std::max(1, repetitions); ++i) seconds.push_back(product.Seconds());
@@ -66,12 +68,10 @@ MatrixRate Measure(DType type, int repetitions) {
   });
 }
 
-}  // namespace
-
 MachinePeak MeasureMachinePeak(int repetitions) {
   MachinePeak peak;
-  peak.f32 = Measure(DType::kF32, repetitions);
-  peak.bf16 = HasFastBf16(EffectiveIsa()) ? Measure(DType::kBF16, repetitions) : peak.f32;
+  peak.f32 = MeasureMatrixRate(DType::kF32, repetitions);
+  peak.bf16 = HasFastBf16(EffectiveIsa()) ? MeasureMatrixRate(DType::kBF16, repetitions) : peak.f32;
   return peak;
 }
 
