@@ -15,6 +15,10 @@
 namespace nextscale {
 namespace {
 
+// Of chunks beside the pixels: text, profiles. Else a chunk that claims 2 GiB takes them before its end is
+// found missing.
+constexpr png_alloc_size_t kMaxChunkBytes = 16 << 20;
+
 // libpng's message of the error that stopped a stage.
 struct PngMessage {
   char text[160] = "";
@@ -56,6 +60,7 @@ class Reader {
     if (!info_ || setjmp(png_jmpbuf(png_))) return false;
     png_set_read_fn(png_, this, Read);
     png_set_user_limits(png_, kMaxImageSide, kMaxImageSide);
+    png_set_chunk_malloc_max(png_, kMaxChunkBytes);
     png_read_info(png_, info_);
     return true;
   }

@@ -1,5 +1,5 @@
-// The T5 v1.1 encoder (infinity.md, "Text"). Its weights stream: layer by layer from the file through one layer's memory, all prompts
-// together, since a run needs them once.
+// The T5 v1.1 encoder (infinity.md, "Text"). Its weights stream: layer by layer from the file through one
+// layer's memory, all prompts together, since a run needs them once.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,19 @@ struct T5Config {
   float eps = 1e-6f;           // option text.layer_norm_epsilon
 
   // Shapes from the tensors; what they don't tell from `options` (ModelFiles::options).
-  static StatusOr<T5Config> FromTensors(const TensorSource& source, const std::map<std::string, std::string>& options);
+  static StatusOr<T5Config> FromTensors(const TensorSource& source,
+                                        const std::map<std::string, std::string>& options);
 };
 
 // Bucket of key - query (T5's bidirectional relative buckets), exact where the logarithm sits on a step.
 int64_t RelativeBucket(int64_t key_minus_query, int64_t buckets, int64_t max_distance);
 
-// ids of each prompt -> rows [n, width] f32 of each, independent of the others. `dtype`: type of the matrix products' operands.
-// Errors: of reading; CallError for an id outside the vocabulary; WorkError naming the first layer that shows a NaN; Interrupted.
+// ids of each prompt -> rows [n, width] f32 of each, independent of the others. `dtype`: type of the matrix
+// products' operands. Errors: of reading; CallError for an id outside the vocabulary; WorkError naming the
+// first layer that shows a NaN; Interrupted.
 StatusOr<std::vector<Tensor>> EncodeText(const TensorSource& source, const T5Config& config, DType dtype,
-                                         const std::vector<std::vector<int32_t>>& prompts, const OpContext& ctx,
-                                         const CancelToken* cancel = nullptr);
+                                         const std::vector<std::vector<int32_t>>& prompts,
+                                         const OpContext& ctx, const CancelToken* cancel = nullptr);
 
 // Most bytes that EncodeText holds, its result included, for plans.
 int64_t T5WorkingBytes(const T5Config& config, DType dtype, int64_t prompts, int64_t longest);
