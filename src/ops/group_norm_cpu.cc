@@ -41,8 +41,7 @@ HWY_INLINE V Rounded(V v, const bf16_t*) {
 }
 HWY_INLINE void StoreRounded(D d, V v, float* p) { hn::StoreU(v, d, p); }
 HWY_INLINE void StoreRounded(D d, V v, bf16_t* p) {
-  const auto half =
-      hn::DemoteTo(D16(), hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<16>(hn::BitCast(D32(), v))));
+  const auto half = hn::TruncateTo(D16(), hn::ShiftRight<16>(hn::BitCast(D32(), v)));
   hn::StoreU(half, D16(), reinterpret_cast<uint16_t*>(p));
 }
 
