@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/mapped_file.h"
 #include "checkpoint/package_format.h"
@@ -16,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+
+constexpr size_t kMostTokenizerBytes = size_t{64} << 20;
 
 std::shared_ptr<const TensorSource>& Slot(ModelFiles& files, PartKind kind) {
   return kind == PartKind::kTransformer ? files.transformer : kind == PartKind::kVae ? files.vae : files.text;
@@ -30,8 +33,15 @@ void NotePassedOver(ModelFiles& files, const std::string& path, const std::vecto
   files.notes.push_back(fmt::format("{}: {} unknown keys passed over: {}", path, keys.size(), list));
 }
 
+void NoteInputs(const StoredFile& file, ModelFiles& files) {
+  std::set<std::string> paths = {file.path};
+  for (const StoredTensor& t : file.tensors) paths.insert(t.file->path());
+  files.inputs.insert(files.inputs.end(), paths.begin(), paths.end());
+}
+
 Status AddPart(PartKind kind, StoredFile file, ModelFiles& files) {
   const std::string path = file.path;
+  NoteInputs(file, files);
   NS_ASSIGN_OR_RETURN(CanonicalPart part, Canonicalise(kind, std::move(file)));
   NotePassedOver(files, path, part.passed_over);
   for (const auto& [name, value] : part.options) files.options[name] = value;
@@ -74,8 +84,11 @@ Status AddTextFolder(const std::string& folder, ModelFiles& files) {
       return CallError(fmt::format("{} has no {}", folder, name),
                        "a Hugging Face T5 folder holds config.json, weights and spiece.model");
   }
-  NS_RETURN_IF_ERROR(ReadTextConfig((fs::path(folder) / "config.json").string(), files));
-  NS_ASSIGN_OR_RETURN(files.tokenizer, ReadSmallFile((fs::path(folder) / "spiece.model").string()));
+  const std::string config = (fs::path(folder) / "config.json").string(),
+                    tokenizer = (fs::path(folder) / "spiece.model").string();
+  NS_RETURN_IF_ERROR(ReadTextConfig(config, files));
+  NS_ASSIGN_OR_RETURN(files.tokenizer, ReadSmallFile(tokenizer, kMostTokenizerBytes));
+  files.inputs.insert(files.inputs.end(), {config, tokenizer});
   NS_ASSIGN_OR_RETURN(StoredFile weights, ReadWeights(folder));
   if (PartOf(weights) != PartKind::kText)
     return FileError(fmt::format("{} is not a T5 encoder", weights.path),
@@ -86,6 +99,10 @@ Status AddTextFolder(const std::string& folder, ModelFiles& files) {
 Status AddNamedPart(PartKind kind, const std::string& path, std::string_view flag, ModelFiles& files) {
   if (path.empty()) return absl::OkStatus();
   NS_ASSIGN_OR_RETURN(StoredFile file, ReadWeights(path));
+  if (IsPackage(file)) {
+    return CallError(fmt::format("{} is a package", path),
+                     fmt::format("{} takes a {} alone", flag, Name(kind)), "name a package by --model");
+  }
   const std::optional<PartKind> found = PartOf(file);
   if (found != kind) {
     return FileError(
@@ -102,6 +119,17 @@ class FolderScan {
   FolderScan(ModelFiles& files, bool want_transformer, bool want_vae, bool want_text)
       : files_(files), want_{want_transformer, want_vae, want_text} {}
 
+  // A file that can't be read may be none of a model's (a folder holds what it holds), or the part that is
+  // missing then.
+  Status Run(const std::string& folder) {
+    NS_RETURN_IF_ERROR(Scan(folder));
+    const bool all = (files_.transformer || !want_[0]) && (files_.vae || !want_[1]);
+    if (unread_.ok() || !all) return unread_;
+    files_.notes.push_back(fmt::format("passed over: {}", std::string(unread_.message())));
+    return absl::OkStatus();
+  }
+
+ private:
   Status Scan(const std::string& folder) {
     if (IsTextFolder(folder)) return Text(folder);
     std::error_code error;
@@ -126,8 +154,6 @@ class FolderScan {
     }
     return absl::OkStatus();
   }
-
- private:
   // "….-00001-of-00003.…" belongs to the index beside it.
   static bool IsShard(const fs::path& path) { return path.stem().string().find("-of-") != std::string::npos; }
 
@@ -137,12 +163,22 @@ class FolderScan {
     return AddTextFolder(folder, files_);
   }
   Status File(const std::string& path) {
-    NS_ASSIGN_OR_RETURN(StoredFile file, ReadWeights(path));
-    const std::optional<PartKind> kind = PartOf(file);
-    if (!kind || *kind == PartKind::kText || !Claim(*kind))
-      return absl::OkStatus();  // a T5's weights are nothing without its folder
+    StatusOr<StoredFile> file = ReadWeights(path);
+    if (!file.ok()) {
+      if (unread_.ok()) unread_ = file.status();
+      return absl::OkStatus();
+    }
+    const std::optional<PartKind> kind = PartOf(*file);
+    if (IsPackage(*file) || kind == PartKind::kText || !kind) {
+      files_.notes.push_back(fmt::format("{} is passed over: {}", path,
+                                         IsPackage(*file) ? "it is a package, to be named itself"
+                                         : kind ? "a T5 needs its folder, with config.json and spiece.model"
+                                                : "its keys are of no part of a model"));
+      return absl::OkStatus();
+    }
+    if (!Claim(*kind)) return absl::OkStatus();
     NS_RETURN_IF_ERROR(Single(*kind, path));
-    return AddPart(*kind, std::move(file), files_);
+    return AddPart(*kind, std::move(*file), files_);
   }
   bool Claim(PartKind kind) const { return want_[static_cast<int>(kind)]; }
   Status Single(PartKind kind, const std::string& path) {
@@ -158,6 +194,7 @@ class FolderScan {
   }
 
   ModelFiles& files_;
+  Status unread_;  // of the first file that could not be read
   bool want_[3];
   std::string seen_[3];
   int depth_ = 0;
@@ -168,32 +205,31 @@ std::string NameOf(const std::string& path) {
   return p.has_filename() ? p.stem().string() : p.parent_path().filename().string();
 }
 
+// A package, a folder, or one part alone (inspect takes it, generate says what is missing).
+Status AddModel(const ModelPaths& paths, ModelFiles& files) {
+  files.name = NameOf(paths.model);
+  std::error_code error;
+  if (fs::is_directory(paths.model, error)) {
+    return FolderScan(files, paths.transformer.empty(), paths.vae.empty(), paths.text_encoder.empty())
+        .Run(paths.model);
+  }
+  NS_ASSIGN_OR_RETURN(StoredFile file, ReadWeights(paths.model));
+  if (IsPackage(file)) {
+    NoteInputs(file, files);
+    return ReadPackage(std::move(file), files);
+  }
+  if (const std::optional<PartKind> kind = PartOf(file)) return AddPart(*kind, std::move(file), files);
+  return FileError(fmt::format("{} is neither a package nor a part of a model", paths.model),
+                   "its keys are not known",
+                   "name a package, a folder of published files, or parts by --transformer, --vae and "
+                   "--text-encoder");
+}
+
 }  // namespace
 
 StatusOr<ModelFiles> OpenModel(const ModelPaths& paths) {
   ModelFiles files;
-  std::error_code error;
-  if (!paths.model.empty()) {
-    files.name = NameOf(paths.model);
-    if (fs::is_directory(paths.model, error)) {
-      NS_RETURN_IF_ERROR(
-          FolderScan(files, paths.transformer.empty(), paths.vae.empty(), paths.text_encoder.empty())
-              .Scan(paths.model));
-    } else {
-      NS_ASSIGN_OR_RETURN(StoredFile file, ReadWeights(paths.model));
-      if (IsPackage(file)) {
-        NS_RETURN_IF_ERROR(ReadPackage(std::move(file), files));
-      } else if (const std::optional<PartKind> kind = PartOf(file)) {
-        NS_RETURN_IF_ERROR(AddPart(*kind, std::move(file),
-                                   files));  // a part alone: inspect takes it, generate says what is missing
-      } else {
-        return FileError(fmt::format("{} is neither a package nor a part of a model", paths.model),
-                         "its keys are not known",
-                         "name a package, a folder of published files, or parts by --transformer, --vae and "
-                         "--text-encoder");
-      }
-    }
-  }
+  if (!paths.model.empty()) NS_RETURN_IF_ERROR(AddModel(paths, files));
   NS_RETURN_IF_ERROR(AddNamedPart(PartKind::kTransformer, paths.transformer, "--transformer", files));
   NS_RETURN_IF_ERROR(AddNamedPart(PartKind::kVae, paths.vae, "--vae", files));
   if (!paths.text_encoder.empty()) NS_RETURN_IF_ERROR(AddTextFolder(paths.text_encoder, files));

@@ -34,8 +34,9 @@ struct ModelFiles {
   // block_chunks, text.relative_attention_max_distance, text.layer_norm_epsilon, trained_pixels, … Published
   // defaults are not filled in.
   std::map<std::string, std::string> options;
-  std::vector<std::string> notes;  // e.g. the keys that were passed over, once
-  std::string name;                // for reports: the package's or folder's name
+  std::vector<std::string> notes;   // e.g. the keys that were passed over, once
+  std::string name;                 // for reports: the package's or folder's name
+  std::vector<std::string> inputs;  // every file that was opened or is mapped
 };
 
 StatusOr<ModelFiles> OpenModel(const ModelPaths& paths);

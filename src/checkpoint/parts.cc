@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 namespace nextscale {
 namespace {
@@ -85,18 +87,35 @@ std::optional<BlockKey> ParseBlockKey(std::string_view name) {
   return key;
 }
 
+struct Chunking {
+  int64_t chunks = 1, per_chunk = 1;
+};
+// From the largest numbers, which every block below must have.
+StatusOr<Chunking> ReadChunking(const StoredFile& file) {
+  if (HasPrefix(file, "block_chunks.") && HasPrefix(file, "blocks."))
+    return FileError(fmt::format("{} names blocks both as block_chunks and as blocks", file.path));
+  Chunking c;
+  std::set<std::pair<int64_t, int64_t>> seen;
+  for (const StoredTensor& t : file.tensors) {
+    const auto key = ParseBlockKey(t.info.name);
+    if (!key) continue;
+    seen.insert({key->chunk, key->index});
+    c.chunks = std::max(c.chunks, key->chunk + 1);
+    c.per_chunk = std::max(c.per_chunk, key->index + 1);
+  }
+  if (!seen.empty() && static_cast<int64_t>(seen.size()) != c.chunks * c.per_chunk) {
+    return FileError(fmt::format("{} lacks blocks", file.path),
+                     fmt::format("its keys number {} chunks of {} blocks, {} of them are there", c.chunks,
+                                 c.per_chunk, seen.size()),
+                     "the file may be a shard: name the folder or the index json");
+  }
+  return c;
+}
+
 StatusOr<CanonicalPart> CanonicalTransformer(StoredFile file) {
   CanonicalPart part;
-  int64_t chunks = 1, per_chunk = 1;
-  for (const StoredTensor& t : file.tensors) {
-    if (const auto key = ParseBlockKey(t.info.name)) {
-      chunks = std::max(chunks, key->chunk + 1);
-      per_chunk = std::max(per_chunk, key->index + 1);
-    }
-  }
-  if (HasPrefix(file, "block_chunks.") && HasPrefix(file, "blocks.")) {
-    return FileError(fmt::format("{} names blocks both as block_chunks and as blocks", file.path));
-  }
+  NS_ASSIGN_OR_RETURN(const Chunking chunking, ReadChunking(file));
+  const bool chunked = HasPrefix(file, "block_chunks.");  // before the names change
   for (StoredTensor& t : file.tensors) {
     const auto key = ParseBlockKey(t.info.name);
     if (t.info.name.ends_with("zero_k_bias")) continue;
@@ -104,10 +123,11 @@ StatusOr<CanonicalPart> CanonicalTransformer(StoredFile file) {
       part.passed_over.push_back(t.info.name);
       continue;
     }
-    if (key) t.info.name = fmt::format("blocks.{}.{}", key->chunk * per_chunk + key->index, key->rest);
+    if (key)
+      t.info.name = fmt::format("blocks.{}.{}", key->chunk * chunking.per_chunk + key->index, key->rest);
     part.tensors.push_back(std::move(t));
   }
-  if (HasPrefix(file, "block_chunks.") || chunks > 1) part.options["block_chunks"] = std::to_string(chunks);
+  if (chunked) part.options["block_chunks"] = std::to_string(chunking.chunks);
   return part;
 }
 
@@ -160,15 +180,12 @@ std::optional<PartKind> PartOf(const StoredFile& file) {
 }
 
 StatusOr<CanonicalPart> Canonicalise(PartKind kind, StoredFile file) {
-  switch (kind) {
-    case PartKind::kTransformer:
-      return CanonicalTransformer(std::move(file));
-    case PartKind::kVae:
-      return CanonicalVae(std::move(file));
-    case PartKind::kText:
-      break;
-  }
-  return CanonicalText(std::move(file));
+  std::vector<std::string> unreadable = std::move(file.unreadable);
+  StatusOr<CanonicalPart> part = kind == PartKind::kTransformer ? CanonicalTransformer(std::move(file))
+                                 : kind == PartKind::kVae       ? CanonicalVae(std::move(file))
+                                                                : CanonicalText(std::move(file));
+  if (part.ok()) part->passed_over.insert(part->passed_over.end(), unreadable.begin(), unreadable.end());
+  return part;
 }
 
 }  // namespace nextscale

@@ -3,38 +3,21 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <map>
 #include <unordered_map>
+
+#include "checkpoint/pickle_names.h"
 
 namespace nextscale {
 namespace {
 
 using Kind = PickleValue::Kind;
 
-// A value takes up to some hundred times its byte in the pickle; those of the largest published models have
-// under 1 MiB.
-constexpr size_t kMostBytes = size_t{8} << 20;
-
-// The names that may appear. Calling one makes data of a known form; classes of storages are only named.
-constexpr std::string_view kRebuildTensor = "torch._utils._rebuild_tensor_v2";
-constexpr std::string_view kRebuildFromType = "torch._tensor._rebuild_from_type_v2";
-constexpr std::string_view kTensorType = "torch.Tensor";
-constexpr std::string_view kOrderedDict = "collections.OrderedDict";
-
-const std::map<std::string, DType, std::less<>>& Storages() {
-  static const std::map<std::string, DType, std::less<>> kStorages = {
-      {"torch.FloatStorage", DType::kF32}, {"torch.DoubleStorage", DType::kF64},
-      {"torch.HalfStorage", DType::kF16},  {"torch.BFloat16Storage", DType::kBF16},
-      {"torch.LongStorage", DType::kI64},  {"torch.IntStorage", DType::kI32},
-      {"torch.ShortStorage", DType::kI16}, {"torch.CharStorage", DType::kI8},
-      {"torch.ByteStorage", DType::kU8},   {"torch.BoolStorage", DType::kBool}};
-  return kStorages;
-}
-
-bool IsAllowed(std::string_view name) {
-  return name == kRebuildTensor || name == kRebuildFromType || name == kTensorType || name == kOrderedDict ||
-         Storages().contains(name);
-}
+// A value takes up to some hundred times its byte in the pickle. Those of the largest published models have
+// under 1 MiB and some ten thousand values.
+constexpr size_t kMostBytes = size_t{32} << 20, kMostValues = size_t{1} << 20;
+// What is copied between values is short, or a small pickle that repeats one long value would fill the
+// memory.
+constexpr size_t kMostCopied = 128;
 
 }  // namespace
 
@@ -56,6 +39,8 @@ class Unpickler {
       uint8_t op = 0;
       NS_RETURN_IF_ERROR(Read(op));
       if (op == '.') break;  // STOP
+      if (out_.values_.size() >= kMostValues)
+        return Broken(fmt::format("it has over {} values", kMostValues));
       NS_RETURN_IF_ERROR(Step(op));
     }
     if (stack_.size() != 1 || stack_[0]->kind == Kind::kMark) return Broken("it does not end with one value");
@@ -225,6 +210,8 @@ class Unpickler {
         PickleValue *name = nullptr, *module = nullptr;
         NS_RETURN_IF_ERROR(Pop(name));
         NS_RETURN_IF_ERROR(Pop(module));
+        if (name->kind != Kind::kString || module->kind != Kind::kString)
+          return Broken("a name is not a text");
         return PushGlobal(module->text + "." + name->text);
       }
       case 'Q':
@@ -257,7 +244,11 @@ class Unpickler {
   Status PushLong() {
     uint8_t length = 0;
     NS_RETURN_IF_ERROR(Read(length));
-    if (length > 8) return Broken("a number has more than 64 bits");
+    if (length > 8) {  // no size of a tensor
+      if (length > bytes_.size() - at_) return Broken("it is cut short");
+      at_ += length;
+      return Push(New(Kind::kNone));
+    }
     uint64_t value = 0;
     for (int i = 0; i < length; ++i) {
       uint8_t byte = 0;
@@ -314,7 +305,7 @@ class Unpickler {
     return Push(it->second);
   }
   Status PushGlobal(const std::string& name) {
-    if (!IsAllowed(name)) {
+    if (!IsAllowedName(name)) {
       return FileError(
           fmt::format("{} would call {}", where_, name),
           "checkpoints are read as data: only tensors and plain containers are taken, nothing is executed",
@@ -331,13 +322,13 @@ class Unpickler {
     NS_RETURN_IF_ERROR(Pop(id));
     if (id->kind != Kind::kTuple || id->items.size() < 5 || id->items[0]->text != "storage" ||
         id->items[1]->kind != Kind::kGlobal || id->items[2]->kind != Kind::kString ||
-        id->items[4]->kind != Kind::kInt) {
+        id->items[2]->text.size() > kMostCopied || id->items[4]->kind != Kind::kInt) {
       return Broken("a storage is not described as torch does");
     }
-    const auto type = Storages().find(id->items[1]->text);
-    if (type == Storages().end()) return Broken(fmt::format("{} is not a storage", id->items[1]->text));
+    const StorageType* type = FindStorageType(id->items[1]->text);
+    if (!type) return Broken(fmt::format("{} is not a storage", id->items[1]->text));
     PickleValue* v = New(Kind::kStorage);
-    v->dtype = type->second;
+    v->dtype = type->dtype;
     v->text = id->items[2]->text;
     v->elements = id->items[4]->integer;
     return Push(v);
@@ -350,6 +341,10 @@ class Unpickler {
     if (callable->kind != Kind::kGlobal || args->kind != Kind::kTuple)
       return Broken("a call has no name or no arguments");
     if (callable->text == kOrderedDict) return Push(New(Kind::kDict));
+    if (callable->text == kTorchSize && args->items.size() == 1 && args->items[0]->kind == Kind::kTuple)
+      return PushCopy(*args->items[0]);
+    if (callable->text == kTorchDevice && !args->items.empty() && args->items[0]->kind == Kind::kString)
+      return PushCopy(*args->items[0]);
     if (callable->text == kRebuildTensor) return RebuildTensor(args->items);
     if (callable->text == kRebuildFromType && args->items.size() >= 3 &&
         args->items[0]->kind == Kind::kGlobal && args->items[0]->text == kRebuildTensor &&
@@ -359,11 +354,20 @@ class Unpickler {
     return Broken(fmt::format("{} is not called as torch does", callable->text));
   }
 
+  Status PushCopy(const PickleValue& value) {
+    if (value.items.size() > kMostCopied || value.text.size() > kMostCopied)
+      return Broken("an argument is too long");
+    PickleValue* v = New(value.kind);
+    v->text = value.text;
+    v->items = value.items;
+    return Push(v);
+  }
+
   // (storage, offset, shape, strides, …)
   Status RebuildTensor(const std::vector<const PickleValue*>& args) {
     if (args.size() < 4 || args[0]->kind != Kind::kStorage || args[1]->kind != Kind::kInt ||
         args[2]->kind != Kind::kTuple || args[3]->kind != Kind::kTuple ||
-        args[2]->items.size() != args[3]->items.size()) {
+        args[2]->items.size() != args[3]->items.size() || args[2]->items.size() > kMostCopied) {
       return Broken("a tensor is not described as torch does");
     }
     PickleValue* v = New(Kind::kTensor);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,7 +36,7 @@ struct PickleValue {
   std::string text;                       // kString; kGlobal: "module.name"; kStorage: its key
   std::vector<const PickleValue*> items;  // kTuple, kList; kDict: key, value, key, value, …
   // kStorage and kTensor
-  DType dtype = DType::kF32;
+  std::optional<DType> dtype;            // none: a type that is not read
   int64_t elements = 0;                  // of the storage
   const PickleValue* storage = nullptr;  // kTensor
   int64_t offset = 0;

@@ -23,7 +23,8 @@ struct StoredTensor {
 struct StoredFile {
   std::string path;
   std::vector<StoredTensor> tensors;
-  std::string metadata;  // safetensors: `__metadata__`.`nextscale`, or empty
+  std::vector<std::string> unreadable;  // names of tensors of complex and quantized types
+  std::string metadata;                 // safetensors: `__metadata__`.`nextscale`, or empty
 };
 
 class StoredTensors : public TensorSource {

@@ -61,8 +61,8 @@ StatusOr<StoredTensor> MakeTensor(const std::string& name, const PickleValue& t,
     return FileError(fmt::format("{} has no storage {}", what, t.storage->text), "",
                      "the file may be damaged: copy or download it again");
   if (t.shape.size() > 6) return FileError(what + " has more than 6 dimensions");
-  NS_ASSIGN_OR_RETURN(const int64_t logical, CheckedBytes(t.shape, t.dtype, what));
-  const int64_t element = static_cast<int64_t>(SizeOf(t.dtype)), extent = Extent(t),
+  NS_ASSIGN_OR_RETURN(const int64_t logical, CheckedBytes(t.shape, *t.dtype, what));
+  const int64_t element = static_cast<int64_t>(SizeOf(*t.dtype)), extent = Extent(t),
                 held = static_cast<int64_t>(storage->second.size()) / element;
   // A tensor may repeat elements (stride 0), but not so as to be larger than its file.
   if (extent < 0 || t.offset < 0 || t.offset > held || extent > held - t.offset ||
@@ -72,7 +72,7 @@ StatusOr<StoredTensor> MakeTensor(const std::string& name, const PickleValue& t,
                      "the file may be cut short: copy or download it again");
   }
   StoredTensor out;
-  out.info = {name, t.dtype, Shape(std::span<const int64_t>(t.shape))};
+  out.info = {name, *t.dtype, Shape(std::span<const int64_t>(t.shape))};
   out.file = file;
   out.bytes = storage->second.subspan(t.offset * element, extent * element);
   if (!IsDense(t)) out.strides = t.strides;
@@ -112,6 +112,10 @@ StatusOr<StoredFile> ReadTorchFile(const std::string& path) {
   for (size_t i = 0; i + 1 < state->items.size(); i += 2) {
     const PickleValue &key = *state->items[i], &value = *state->items[i + 1];
     if (key.kind != Kind::kString || value.kind != Kind::kTensor) continue;  // counters, settings
+    if (!value.dtype) {
+      out.unreadable.push_back(key.text);
+      continue;
+    }
     NS_ASSIGN_OR_RETURN(StoredTensor tensor, MakeTensor(key.text, value, entries, folder, file));
     out.tensors.push_back(std::move(tensor));
   }

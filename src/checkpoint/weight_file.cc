@@ -18,6 +18,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr size_t kMostIndexBytes = size_t{16} << 20;
+
 StatusOr<StoredFile> ReadOneFile(const std::string& path) {
   NS_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
   const bool torch = LooksLikeZip(file->bytes()) || path.ends_with(".pth") || path.ends_with(".pt") ||
@@ -27,7 +29,7 @@ StatusOr<StoredFile> ReadOneFile(const std::string& path) {
 
 // All shards that an index json (`weight_map`) names, from its folder.
 StatusOr<StoredFile> ReadShards(const std::string& index_path) {
-  NS_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(index_path));
+  NS_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(index_path, kMostIndexBytes));
   const json index = json::parse(text, nullptr, false);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
     return FileError(fmt::format("{} is not an index of shards", index_path),
@@ -59,6 +61,7 @@ StatusOr<StoredFile> ReadShards(const std::string& index_path) {
       ++found;
       out.tensors.push_back(std::move(t));
     }
+    out.unreadable.insert(out.unreadable.end(), shard.unreadable.begin(), shard.unreadable.end());
     if (found < names.size())
       return FileError(fmt::format("{} lacks {} tensors that {} says it holds", shard_path.string(),
                                    names.size() - found, index_path));
