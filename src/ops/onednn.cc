@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace nextscale::onednn {
 namespace {
@@ -23,41 +22,68 @@ dnnl::matmul::primitive_desc Describe(int64_t M, int64_t N, int64_t K, const Des
   return {dnnl::matmul::desc(x, weights, y), attributes, engine};
 }
 
-// The layout that oneDNN's AVX-512 and AMX products take: blocks of 64 columns; in a block, the words of 4
-// bytes (one f32 or two bf16 of a column) that lie one after another in W's rows lie 64 words apart. K is
-// padded.
-constexpr int64_t kBlockColumns = 64;
-constexpr int64_t kBlockWords = 16;
+// In `packed`, K's elements lie in pairs, [K/2][N][2]: the operands of bf16 instructions.
+bool HasPairs(const Desc& packed) { return packed.data.format_desc.blocking.inner_nblks == 3; }
 
-bool IsBlocksOfWords(const Desc& packed, DType type, int64_t K) {
-  const int64_t in_word = 4 / static_cast<int64_t>(SizeOf(type));
+// The layouts that oneDNN takes on our machines: blocks of columns, W transposed in each of them. That is
+// [K][64], K padded to 16, or [K/2][64][2] for AVX-512 and AMX; one block of all columns [K][N] for others.
+// Returns the columns of a block, 0 if the layout is another.
+int64_t BlockColumns(const Desc& packed, int64_t K, int64_t N) {
   const auto& blocking = packed.data.format_desc.blocking;
-  const int64_t padded = packed.data.padded_dims[0], block_elements = kBlockColumns * kBlockWords * in_word;
-  return K % in_word == 0 && blocking.inner_nblks == (in_word == 2 ? 3 : 2) && blocking.inner_idxs[0] == 0 &&
-         blocking.inner_blks[0] == kBlockWords && blocking.inner_idxs[1] == 1 &&
-         blocking.inner_blks[1] == kBlockColumns &&
-         (in_word == 1 || (blocking.inner_idxs[2] == 0 && blocking.inner_blks[2] == in_word)) &&
-         blocking.strides[0] == block_elements && blocking.strides[1] == padded * kBlockColumns;
+  const auto inner = [&](int i, int dim, int size) {
+    return blocking.inner_idxs[i] == dim && blocking.inner_blks[i] == size;
+  };
+  if (blocking.inner_nblks == 0) return blocking.strides[0] == N && blocking.strides[1] == 1 ? N : 0;
+  if (blocking.inner_nblks > 3 || blocking.inner_nblks < 2 || !inner(0, 0, 16) || !inner(1, 1, 64)) return 0;
+  const bool pairs = HasPairs(packed);
+  if (pairs && (!inner(2, 0, 2) || K % 2 != 0)) return 0;
+  const bool in_order =
+      blocking.strides[0] == (pairs ? 2048 : 1024) && blocking.strides[1] == packed.data.padded_dims[0] * 64;
+  return in_order ? 64 : 0;
 }
 
-// to[k * 64 + n] = rows[n * words + k] for 16 columns n and up to 16 words k: reads and writes whole cache
-// lines.
-void TransposeWords(const uint32_t* rows, int64_t words, int64_t columns, int64_t count, uint32_t* to) {
-  std::array<std::array<uint32_t, 16>, 16> square{};
-  for (int64_t n = 0; n < columns; ++n) std::memcpy(square[n].data(), rows + n * words, count * 4);
-  for (int64_t k = 0; k < 16; ++k) {
-    for (int64_t n = 0; n < 16; ++n) to[k * kBlockColumns + n] = square[n][k];
+// Words per side of the squares that packing moves: whole cache lines are read and written.
+constexpr int64_t kSide = 16;
+
+// to[k][n] = from[n][k] for n < columns, k < depth; zero where there is no from: n >= held_columns, k >=
+// held_depth.
+template <class Word>
+void MovePart(const Word* from, int64_t from_stride, int64_t held_columns, int64_t held_depth, Word* to,
+              int64_t to_stride, int64_t columns, int64_t depth) {
+  for (int64_t k = 0; k < depth; ++k) {
+    for (int64_t n = 0; n < columns; ++n) {
+      to[k * to_stride + n] = n < held_columns && k < held_depth ? from[n * from_stride + k] : Word{0};
+    }
   }
 }
 
-// W's rows [N, words] as blocks of words; zeros where the padding is.
-void PackBlocksOfWords(const uint32_t* rows, int64_t N, int64_t words, int64_t padded_words, uint32_t* to) {
-  for (int64_t block = 0; block < N; block += kBlockColumns, to += padded_words * kBlockColumns) {
-    for (int64_t n = block; n < block + kBlockColumns; n += 16) {
-      const int64_t columns = std::clamp<int64_t>(N - n, 0, 16);
-      for (int64_t k = 0; k < padded_words; k += 16) {
-        TransposeWords(rows + n * words + k, words, columns, std::clamp<int64_t>(words - k, 0, 16),
-                       to + k * kBlockColumns + (n - block));
+// The same for a whole square.
+template <class Word>
+void MoveSquare(const Word* from, int64_t from_stride, Word* to, int64_t to_stride) {
+  std::array<std::array<Word, kSide>, kSide> square;
+  for (int64_t n = 0; n < kSide; ++n) std::copy_n(from + n * from_stride, kSide, square[n].data());
+  for (int64_t k = 0; k < kSide; ++k) {
+    for (int64_t n = 0; n < kSide; ++n) to[k * to_stride + n] = square[n][k];
+  }
+}
+
+// W's rows [N, words], a word being an element or a pair, into blocks [padded_words][block_columns]; zeros
+// where the padding is.
+template <class Word>
+void PackBlocks(const Word* rows, int64_t N, int64_t words, int64_t padded_words, int64_t block_columns,
+                Word* to) {
+  for (int64_t block = 0; block < N; block += block_columns, to += padded_words * block_columns) {
+    for (int64_t n = 0; n < block_columns; n += kSide) {
+      const int64_t held_columns = N - block - n, columns = std::min(kSide, block_columns - n);
+      for (int64_t k = 0; k < padded_words; k += kSide) {
+        const Word* from = rows + (block + n) * words + k;
+        Word* square = to + k * block_columns + n;
+        if (held_columns >= kSide && words - k >= kSide) {
+          MoveSquare(from, words, square, block_columns);
+        } else {
+          MovePart(from, words, held_columns, words - k, square, block_columns, columns,
+                   std::min(kSide, padded_words - k));
+        }
       }
     }
   }
@@ -81,7 +107,7 @@ WeightTile::WeightTile(int64_t N, int64_t K, DType operand, DType stored)
       operand_ = Describe(kManyRows, N, K, any, operand, engine_).weights_desc();
       stored_ = operand_;
       stored_.data.data_type = dnnl::memory::convert_to_c(TypeOf(stored));
-      blocks_of_words_ = IsBlocksOfWords(stored_, stored, K);
+      block_columns_ = BlockColumns(stored_, K, N);
       rows_ = Desc({K, N}, TypeOf(stored), Tag::ba);
       reorder_ = dnnl::reorder(dnnl::reorder::primitive_desc(engine_, rows_, engine_, stored_));
     });
@@ -89,10 +115,14 @@ WeightTile::WeightTile(int64_t N, int64_t K, DType operand, DType stored)
 }
 
 void WeightTile::Pack(const void* rows_NK, void* to) const {
-  if (blocks_of_words_) {
-    const int64_t in_word = 4 / static_cast<int64_t>(SizeOf(stored_type_));
-    return PackBlocksOfWords(static_cast<const uint32_t*>(rows_NK), N_, K_ / in_word,
-                             stored_.data.padded_dims[0] / in_word, static_cast<uint32_t*>(to));
+  if (block_columns_ > 0) {
+    const int64_t in_word = HasPairs(stored_) ? 2 : 1, padded_words = stored_.data.padded_dims[0] / in_word;
+    if (in_word * static_cast<int64_t>(SizeOf(stored_type_)) == 4) {
+      return PackBlocks(static_cast<const uint32_t*>(rows_NK), N_, K_ / in_word, padded_words, block_columns_,
+                        static_cast<uint32_t*>(to));
+    }
+    return PackBlocks(static_cast<const uint16_t*>(rows_NK), N_, K_, padded_words, block_columns_,
+                      static_cast<uint16_t*>(to));
   }
   Checked("packing of a weight tile", [&] {
     dnnl::memory from(rows_, engine_, const_cast<void*>(rows_NK)), packed(stored_, engine_, to);
