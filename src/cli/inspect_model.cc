@@ -98,12 +98,12 @@ json Pairs(const ModelInfo& info) {
   return pairs;
 }
 
-json MemoryRow(const ModelInfo& info, int scales, int64_t batch, DType type, int threads) {
+StatusOr<json> MemoryRow(const ModelInfo& info, int scales, int64_t batch, DType type, int threads) {
   const PlanRequest request{.schedule = MakeSchedule(1.0, scales),
                             .batch = batch,
                             .types = {.transformer = type, .vae = type, .text = type},
                             .threads = threads};
-  const MemoryPlan plan = PlanMemory(info, request);
+  NS_ASSIGN_OR_RETURN(const MemoryPlan plan, PlanMemory(info, request));
   json row = {{"pixels", PixelsOfScales(scales)},
               {"batch", batch},
               {"type", std::string(Name(type))},
@@ -114,14 +114,16 @@ json MemoryRow(const ModelInfo& info, int scales, int64_t batch, DType type, int
 }
 
 // With guidance, 1:1, the full cache.
-json Memory(const ModelInfo& info, int threads) {
+StatusOr<json> Memory(const ModelInfo& info, int threads) {
   json rows = json::array();
   if (!info.transformer || !info.vae || !info.text) return rows;
   for (const int scales : {7, 10, 12, 13}) {
     if (scales > info.transformer->levels || (info.trained_scales > 0 && scales > info.trained_scales))
       continue;
-    for (const DType type : {DType::kBF16, DType::kF32})
-      rows.push_back(MemoryRow(info, scales, 1, type, threads));
+    for (const DType type : {DType::kBF16, DType::kF32}) {
+      NS_ASSIGN_OR_RETURN(json row, MemoryRow(info, scales, 1, type, threads));
+      rows.push_back(std::move(row));
+    }
   }
   return rows;
 }
@@ -216,7 +218,7 @@ StatusOr<json> DescribeModel(const ModelFiles& files, int threads) {
   out["options"] = Options(files.options, false);
   out["presets"] = Options(files.options, true);
   out["notes"] = files.notes;
-  out["memory"] = Memory(info, threads);
+  NS_ASSIGN_OR_RETURN(out["memory"], Memory(info, threads));
   return out;
 }
 

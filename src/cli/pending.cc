@@ -3,9 +3,6 @@
 
 namespace nextscale {
 
-void AddConvert(CommandLine&) {}
 void AddBench(CommandLine&) {}
-void AddTokenize(CommandLine&) {}
-void AddReconstruct(CommandLine&) {}
 
 }  // namespace nextscale

@@ -12,18 +12,15 @@ namespace {
 
 constexpr int kBudgets[] = {7, 10, 12, 13};  // scales of 0.06M, 0.25M, 0.60M, 1M
 
-MapSize PixelsOf(const ScaleSchedule& schedule, int64_t pixels_per_token) {
-  return {schedule.last().h * pixels_per_token, schedule.last().w * pixels_per_token};
-}
-
-// The budget whose picture has nearly as many pixels.
-int NearestScales(MapSize size, double ratio, int64_t pixels_per_token) {
+// The budget whose picture has most nearly as many pixels.
+int NearestScales(MapSize size, const ModelInfo& info) {
+  const double ratio = static_cast<double>(size.h) / static_cast<double>(size.w);
   int best = kBudgets[0];
   double least = INFINITY;
   for (const int scales : kBudgets) {
-    const MapSize p = PixelsOf(MakeSchedule(ratio, scales), pixels_per_token);
-    const double gap =
-        std::abs(std::log(static_cast<double>(p.tokens()) / static_cast<double>(size.tokens())));
+    const double pixels = static_cast<double>(MakeSchedule(ratio, scales).last().tokens() *
+                                              info.pixels_per_token() * info.pixels_per_token());
+    const double gap = std::abs(std::log(pixels / static_cast<double>(size.tokens())));
     if (gap < least) {
       least = gap;
       best = scales;
@@ -32,34 +29,22 @@ int NearestScales(MapSize size, double ratio, int64_t pixels_per_token) {
   return best;
 }
 
-std::optional<ScaleSchedule> ExactSchedule(MapSize size, const ScheduleChoice& choice,
-                                           int64_t pixels_per_token) {
-  for (const double ratio : ScheduleRatios()) {
-    for (const int scales : kBudgets) {
-      ScaleSchedule s = MakeSchedule(ratio, scales);
-      if (PixelsOf(s, pixels_per_token) == size && (!choice.scales || *choice.scales == scales)) return s;
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-StatusOr<ScaleSchedule> ScheduleOfPicture(MapSize size, const ScheduleChoice& choice,
-                                          int64_t pixels_per_token, bool may_resize) {
-  if (!choice.ratio) {
-    if (std::optional<ScaleSchedule> exact = ExactSchedule(size, choice, pixels_per_token))
-      return *std::move(exact);
-  }
-  const double ratio = choice.ratio.value_or(static_cast<double>(size.h) / static_cast<double>(size.w));
-  ScaleSchedule schedule =
-      MakeSchedule(ratio, choice.scales.value_or(NearestScales(size, ratio, pixels_per_token)));
-  const MapSize pixels = PixelsOf(schedule, pixels_per_token);
-  if (pixels == size || may_resize) return schedule;
-  return CallError(fmt::format("the picture is {}x{}, which no schedule asked for has", size.w, size.h),
-                   fmt::format("the nearest is {}x{} ({}, ratio {})", pixels.w, pixels.h,
-                               PixelsOfScales(schedule.scales()), schedule.ratio),
-                   "--resize area (or bilinear), or another --pixels or --aspect");
+StatusOr<ScaleSchedule> ScheduleOfPicture(MapSize size, const SizeFlags& flags, const ModelInfo& info,
+                                          bool may_resize) {
+  if (!info.vae)
+    return FileError("the model has no VAE", "pictures are turned into bits by it", "name it by --vae");
+  const SizeFlags asked{
+      .aspect = flags.aspect.empty() ? fmt::format("{}:{}", size.w, size.h) : flags.aspect,
+      .pixels = flags.pixels.empty() ? PixelsOfScales(NearestScales(size, info)) : flags.pixels};
+  NS_ASSIGN_OR_RETURN(const ChosenSchedule chosen, ChooseSchedule(asked, info));
+  if ((chosen.width == size.w && chosen.height == size.h) || may_resize) return chosen.schedule;
+  return CallError(
+      fmt::format("the picture is {}x{}, which is not a size the schedules have", size.w, size.h),
+      fmt::format("the nearest is {}x{} ({}, height to width {})", chosen.width, chosen.height,
+                  PixelsOfScales(chosen.schedule.scales()), chosen.schedule.ratio),
+      "--resize area or --resize bilinear, or another --pixels or --aspect");
 }
 
 StatusOr<PictureCodec> PictureCodec::Load(const ModelFiles& files, const ModelInfo& info, DType type,
@@ -82,8 +67,9 @@ StatusOr<std::vector<Tensor>> PictureCodec::Encode(const Image& picture, const S
 StatusOr<Image> PictureCodec::Decode(const std::vector<Tensor>& bits, const OpContext& ops,
                                      const CancelToken* cancel) const {
   const VaeConfig& config = vae_->config();
-  if (bits.back().dim(0) != config.bits) {
-    return CallError(fmt::format("the bits are not this model's: {} a place", bits.back().dim(0)),
+  for (size_t k = 0; k < bits.size(); ++k) {
+    if (bits[k].dim(0) == config.bits) continue;
+    return CallError(fmt::format("the bits are not this model's: scale {} has {} a place", k, bits[k].dim(0)),
                      fmt::format("its VAE has {}", config.bits));
   }
   const Tensor summed = SumOfCodes(bits, ops);

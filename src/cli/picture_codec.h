@@ -2,26 +2,21 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/cancel.h"
 #include "cli/picture_tensor.h"
+#include "cli/schedule_flags.h"
 #include "engine/model_info.h"
 
 namespace nextscale {
 
-// Which schedule a picture is cut into. Both empty: the one whose picture has exactly this size.
-struct ScheduleChoice {
-  std::optional<int> scales;    // --pixels
-  std::optional<double> ratio;  // --aspect, as height / width
-};
-
-// The schedule for a picture of `size` pixels. Without `may_resize` it must have the schedule's size exactly.
-// Errors: CallError that says the nearest size and how to get it.
-StatusOr<ScaleSchedule> ScheduleOfPicture(MapSize size, const ScheduleChoice& choice,
-                                          int64_t pixels_per_token, bool may_resize);
+// The schedule for a picture of `size` pixels: the one whose ratio (--aspect, or the picture's own) and
+// number of pixels (--pixels, or its own) are nearest. Without `may_resize` the picture must have the
+// schedule's size exactly. Errors: CallError that says the nearest size and how to get it.
+StatusOr<ScaleSchedule> ScheduleOfPicture(MapSize size, const SizeFlags& flags, const ModelInfo& info,
+                                          bool may_resize);
 
 class PictureCodec {
  public:
@@ -29,7 +24,6 @@ class PictureCodec {
   static StatusOr<PictureCodec> Load(const ModelFiles& files, const ModelInfo& info, DType type,
                                      VaeParts parts, const OpContext& ops);
 
-  int64_t pixels_per_token() const { return vae_->config().stride() * (patchify_ ? 2 : 1); }
   // The picture has the schedule's size (NS_CHECK). -> u8 [d, h, w] a scale.
   StatusOr<std::vector<Tensor>> Encode(const Image& picture, const ScaleSchedule& schedule,
                                        const OpContext& ops, const CancelToken* cancel) const;

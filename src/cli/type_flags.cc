@@ -23,8 +23,7 @@ EngineTypes DefaultTypes() {
   return {.transformer = type, .vae = type, .text = type};
 }
 
-StatusOr<EngineTypes> ParseTypes(const std::string& text) {
-  EngineTypes types = DefaultTypes();
+StatusOr<EngineTypes> ParseTypes(const std::string& text, EngineTypes types) {
   std::stringstream items(text);
   for (std::string item; std::getline(items, item, ',');) {
     const size_t equals = item.find('=');
@@ -46,5 +45,7 @@ StatusOr<EngineTypes> ParseTypes(const std::string& text) {
   }
   return types;
 }
+
+StatusOr<EngineTypes> ParseTypes(const std::string& text) { return ParseTypes(text, DefaultTypes()); }
 
 }  // namespace nextscale

@@ -1,0 +1,126 @@
+// nextscale convert: published files -> one package.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/package.h"
+#include "cli/command.h"
+#include "cli/model_flags.h"
+#include "cli/progress.h"
+#include "cli/type_flags.h"
+#include "engine/model_info.h"
+
+namespace nextscale {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr EngineTypes kStoredTypes{.transformer = DType::kBF16, .vae = DType::kF32, .text = DType::kBF16};
+
+struct ConvertFlags {
+  ModelFlags model;
+  std::string output, type, name, trained_pixels;
+  std::vector<std::string> presets;  // NAME=VALUE
+  bool force = false;
+};
+
+Status CheckOutput(const ConvertFlags& flags) {
+  std::error_code error;
+  if (flags.force || !std::filesystem::exists(flags.output, error)) return absl::OkStatus();
+  return CallError(flags.output + " exists", "it would be overwritten", "another name, or --force");
+}
+
+// Name, trained size and presets, which no tensor tells.
+Status AddSettings(const ConvertFlags& flags, ModelFiles& files) {
+  if (!flags.name.empty()) files.name = flags.name;
+  if (!flags.trained_pixels.empty()) {
+    NS_RETURN_IF_ERROR(ScalesOfPixels(flags.trained_pixels).status());
+    files.options["trained_pixels"] = flags.trained_pixels;
+  }
+  for (const std::string& preset : flags.presets) {
+    const size_t equals = preset.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return CallError("--preset " + preset, "expected NAME=VALUE", "e.g. --preset cfg=3");
+    files.options["preset." + preset.substr(0, equals)] = preset.substr(equals + 1);
+  }
+  return absl::OkStatus();
+}
+
+// Tells each twentieth of the way.
+std::function<void(int64_t, int64_t)> ProgressOf(Progress& progress) {
+  return [&progress, told = int64_t{-1}](int64_t done, int64_t total) mutable {
+    const int64_t step = total > 0 ? 20 * done / total : 20;
+    if (step == told) return;
+    told = step;
+    progress.Step("convert", done, total,
+                  fmt::format("{:.0f} of {:.0f} MiB", static_cast<double>(done) / kMiB,
+                              static_cast<double>(total) / kMiB),
+                  nlohmann::ordered_json::object());
+  };
+}
+
+std::string Summary(const ConvertFlags& flags, const ModelFiles& files, const EngineTypes& types) {
+  std::error_code error;
+  const double bytes = static_cast<double>(std::filesystem::file_size(flags.output, error));
+  std::string parts;
+  const auto add = [&](const char* part, bool there, DType type) {
+    if (there) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", part, Name(type));
+  };
+  add("transformer", files.transformer != nullptr, types.transformer);
+  add("VAE", files.vae != nullptr, types.vae);
+  add("text encoder", files.text != nullptr, types.text);
+  return fmt::format("{}: {:.1f} MiB; {}\n", flags.output, bytes / kMiB, parts);
+}
+
+Status RunConvert(const ConvertFlags& flags, CommandLine& line) {
+  NS_ASSIGN_OR_RETURN(const EngineTypes types, ParseTypes(flags.type, kStoredTypes));
+  NS_RETURN_IF_ERROR(CheckOutput(flags));
+  NS_ASSIGN_OR_RETURN(ModelFiles files, OpenFlaggedModel(flags.model));
+  NS_RETURN_IF_ERROR(AddSettings(flags, files));
+  NS_RETURN_IF_ERROR(ReadModelInfo(files).status());  // parts that don't fit together are no model
+  Progress progress(Progress::FormFor(line.quiet, line.log_json), stderr);
+  for (const auto& [part, there] :
+       {std::pair("transformer", files.transformer != nullptr), std::pair("VAE", files.vae != nullptr),
+        std::pair("text encoder", files.text != nullptr)}) {
+    if (!there) progress.Notice(fmt::format("the package has no {}: none was named", part));
+  }
+  PackageOptions options;
+  options.transformer = types.transformer;
+  options.vae = types.vae;
+  options.text = types.text;
+  options.progress = ProgressOf(progress);
+  NS_RETURN_IF_ERROR(WritePackage(files, options, flags.output));
+  progress.EndBar();
+  fmt::print("{}", Summary(flags, files, types));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddConvert(CommandLine& line) {
+  AddCommand<ConvertFlags>(
+      line, "convert", "published files to one package",
+      [](CLI::App& command, ConvertFlags& flags) {
+        AddModelFlags(command, flags.model);
+        command.add_option("-o,--output", flags.output, "the package (.safetensors)")->required();
+        command.add_option("--type", flags.type,
+                           "type of the stored matrices: f32 or bf16, by part too: vae=bf16 (default: "
+                           "transformer=bf16,vae=f32,text=bf16)");
+        command.add_option("--name", flags.name,
+                           "the model's name in reports (default: the folder's or file's)");
+        command.add_option("--trained-pixels", flags.trained_pixels,
+                           "the size it was trained at: 0.06M, 0.25M, 0.60M or 1M");
+        command
+            .add_option("--preset", flags.presets,
+                        "NAME=VALUE: a setting to generate with by default, e.g. cfg=3")
+            ->allow_extra_args(false);
+        command.add_flag("--force", flags.force, "overwrite the output");
+        command.footer(
+            "Example: nextscale convert --transformer infinity_2b_reg.pth --vae infinity_vae_d32reg.pth "
+            "--text-encoder flan-t5-xl "
+            "--trained-pixels 1M --preset cfg=4 -o infinity-2b.safetensors");
+      },
+      RunConvert);
+}
+
+}  // namespace nextscale
