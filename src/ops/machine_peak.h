@@ -14,8 +14,9 @@ struct MachinePeak {
   const MatrixRate& of(DType dtype) const { return dtype == DType::kBF16 ? bf16 : f32; }
 };
 
-// oneDNN products of 2048^3 of that type on all threads, weights packed before, `repetitions` timed runs.
-// Rates move from minute to minute on shared machines: measure beside what is compared.
+// oneDNN products of 2048^3 of that type (bf16: only where HasFastBf16) on all threads, weights packed
+// before, `repetitions` timed runs. Rates move from minute to minute on shared machines: measure beside what
+// is compared.
 MatrixRate MeasureMatrixRate(DType operand, int repetitions);
 
 // Both types. A machine without fast bf16 multiplies bf16 weights in f32: its bf16 rate is that of f32.

@@ -71,11 +71,12 @@ class TiledProduct {
         row_tiles_(args.x.dim(0) / args.rows_per_stream * rows_.count),
         row_tiles_a_task_(std::max<int64_t>(1, kTileRows / rows_.size)),
         tasks_a_column_(CeilDiv(row_tiles_, row_tiles_a_task_)) {
-    const int64_t lengths[] = {rows_.size, rows_.rest()};
-    const WeightTile* tiles[] = {&layout_.whole, &layout_.rest};
-    for (int r = 0; r < 2; ++r) {
-      for (int c = 0; c < 2; ++c) {
-        products_[r][c] = TileProduct(lengths[r], *tiles[c], operand_);
+    const bool rest_of_rows = rows_.rest() != rows_.size;
+    const bool rest_of_columns = layout_.columns.rest() != layout_.columns.size;
+    for (int r = 0; r <= rest_of_rows; ++r) {
+      for (int c = 0; c <= rest_of_columns; ++c) {
+        products_[r][c] =
+            TileProduct(r ? rows_.rest() : rows_.size, c ? layout_.rest : layout_.whole, operand_);
         onednn_bytes_ = std::max(onednn_bytes_, products_[r][c].scratch_bytes());
       }
     }

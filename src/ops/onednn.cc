@@ -108,6 +108,7 @@ WeightTile::WeightTile(int64_t N, int64_t K, DType operand, DType stored)
       stored_ = operand_;
       stored_.data.data_type = dnnl::memory::convert_to_c(TypeOf(stored));
       block_columns_ = BlockColumns(stored_, K, N);
+      if (block_columns_ > 0) return;
       rows_ = Desc({K, N}, TypeOf(stored), Tag::ba);
       reorder_ = dnnl::reorder(dnnl::reorder::primitive_desc(engine_, rows_, engine_, stored_));
     });

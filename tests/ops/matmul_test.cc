@@ -218,6 +218,21 @@ TEST(LinearTest, SameBitsForAnyThreadsAndStreams) {
   }
 }
 
+// Products read whole vectors and pad K with zeros: what lies beside a row must not get in as 0 * NaN.
+TEST(LinearTest, ANanStaysInItsRow) {
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const int64_t K : {1, 6, 33, 48, 130}) {
+      Problem problem({.streams = 1, .L = 40, .N = 70, .K = K, .dtype = dtype});
+      const std::vector<float> row(K, std::nanf(""));
+      ConvertFloats(row.data(), DType::kF32, problem.x.view().Rows(20, 1).raw(), dtype, K);
+      const std::vector<float> y = Floats(problem.Run(Backend::kFast));
+      for (size_t i = 0; i < y.size(); ++i) {
+        ASSERT_EQ(std::isnan(y[i]), i / 70 == 20) << Name(dtype) << " K " << K << ", element " << i;
+      }
+    }
+  }
+}
+
 TEST(LinearTest, RepackReplacesWeightsInPlace) {
   const OpContext ctx;
   const Problem a({.streams = 1, .L = 5, .N = 300, .K = 70, .dtype = DType::kBF16, .bias = true});
