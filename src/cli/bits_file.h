@@ -1,0 +1,24 @@
+// Bits of a picture in a file: safetensors with a tensor a scale, scaleNN.bits u8 [1, d, h, w], at the
+// latent's maps.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ops/map_size.h"
+#include "tensor/tensor.h"
+
+namespace nextscale {
+
+// bits: u8 [d, h, w] a scale. Errors: WorkError.
+Status WriteBitsFile(const std::string& path, const std::vector<Tensor>& bits_dhw);
+// Errors: CallError if there is no such file; FileError naming the tensor: none for a scale, another type or
+// shape, a value above 1.
+StatusOr<std::vector<Tensor>> ReadBitsFile(const std::string& path);
+
+// Between a token map's bits [h*w, d] and the latent's [d', h', w'] (with patchify d = 4 d', pixel-shuffled).
+Tensor LatentBits(ConstView bits_Ld, MapSize map, bool patchify);
+Tensor TokenBits(ConstView bits_dhw, bool patchify);
+
+}  // namespace nextscale

@@ -1,0 +1,96 @@
+// Memory of a run's batches before anything is loaded (generate_task.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/threads.h"
+#include "cli/format.h"
+#include "cli/generate_task.h"
+
+namespace nextscale {
+namespace {
+
+// A preview decodes beside all that the transformer holds.
+void AddPreviewPhase(MemoryPlan& plan) {
+  int64_t transformer = 0, vae = 0;
+  for (const MemoryPlan::Phase& phase : plan.phases) {
+    if (phase.name == "transformer") transformer = phase.bytes;
+    if (phase.name == "vae") vae = phase.bytes;
+  }
+  const int64_t weights = plan.accounts[static_cast<int>(Account::kWeights)];
+  plan.phases.push_back({"preview", transformer + std::max<int64_t>(vae - weights, 0)});
+  plan.peak = std::max(plan.peak, plan.phases.back().bytes);
+}
+
+// Cheaper and cheaper settings, as flags and what they ask.
+std::vector<std::pair<std::string, PlanRequest>> CheaperSettings(PlanRequest r) {
+  std::vector<std::pair<std::string, PlanRequest>> out;
+  std::string flags;
+  const auto add = [&](const std::string& flag) {
+    flags += (flags.empty() ? "" : " ") + flag;
+    out.emplace_back(flags, r);
+  };
+  if (r.batch > 1) {
+    r.batch = 1;
+    add("--batch 1");
+  }
+  const EngineTypes& t = r.types;
+  if (t.transformer != DType::kBF16 || t.vae != DType::kBF16 || t.text != DType::kBF16) {
+    r.types = {.transformer = DType::kBF16, .vae = DType::kBF16, .text = DType::kBF16};
+    add("--type bf16");
+  }
+  const std::string before = flags;
+  for (const int scales : {12, 10, 7}) {
+    if (scales >= r.schedule.scales()) continue;
+    r.schedule = MakeSchedule(r.schedule.ratio, scales);
+    flags = before;
+    add("--pixels " + PixelsOfScales(scales));
+  }
+  return out;
+}
+
+}  // namespace
+
+StatusOr<RunPlan> PlanBatches(const ModelInfo& info, const std::vector<Picture>& pictures,
+                              const Batches& batches, const TextSet& texts, const EngineTypes& types,
+                              bool preview) {
+  RunPlan out;
+  for (const std::vector<size_t>& batch : batches) {
+    const bool guided =
+        std::any_of(batch.begin(), batch.end(), [&](size_t i) { return pictures[i].request.guided(); });
+    const PlanRequest request{.schedule = pictures[batch[0]].request.schedule,
+                              .batch = static_cast<int64_t>(batch.size()),
+                              .guided = guided,
+                              .text_tokens = texts.longest,
+                              .prompts = static_cast<int64_t>(texts.texts.size()),
+                              .types = types,
+                              .threads = MaxThreads()};
+    NS_ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(info, request));
+    if (preview) AddPreviewPhase(plan);
+    if (plan.peak > out.memory.peak) out = {.memory = std::move(plan), .largest = request};
+  }
+  return out;
+}
+
+Status CheckMemory(const ModelInfo& info, const RunPlan& plan, int64_t limit) {
+  if (plan.memory.peak <= limit) return absl::OkStatus();
+  int64_t least = plan.memory.peak;
+  std::string fits;
+  for (const auto& [flags, request] : CheaperSettings(plan.largest)) {
+    NS_ASSIGN_OR_RETURN(const MemoryPlan cheaper, PlanMemory(info, request));
+    least = std::min(least, cheaper.peak);
+    if (cheaper.peak > limit) continue;
+    fits = fmt::format("{}, which needs {}", flags, HumanBytes(cheaper.peak));
+    break;
+  }
+  if (fits.empty()) {
+    fits =
+        fmt::format("a limit of {} or a smaller model: no setting of this one needs less", HumanBytes(least));
+  }
+  return WorkError(fmt::format("this needs {} of memory", HumanBytes(plan.memory.peak)),
+                   fmt::format("--memory-limit is {}", HumanBytes(limit)), fits);
+}
+
+}  // namespace nextscale

@@ -1,0 +1,104 @@
+// See generate_report.h.
+#include "cli/generate_report.h"
+
+#include <fmt/format.h>
+
+#include "cli/bench_flop.h"
+#include "cli/bench_run.h"
+#include "cli/format.h"
+#include "cli/version.h"
+#include "ops/machine_peak.h"
+
+namespace nextscale {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json ScaleJson(const ScaleReport& s) {
+  return {{"scale", s.scale},         {"map", {s.map.h, s.map.w}}, {"tokens", s.map.tokens()},
+          {"seconds", s.seconds},     {"kv_bytes", s.kv_bytes},    {"kv_tokens", s.kv_tokens},
+          {"selection_seconds", 0.0}, {"pruned", json::array()}};
+}
+
+json AccountsJson(const std::vector<ScaleReport>& scales, const MemoryLedger& ledger) {
+  json out = json::object();
+  for (int a = 0; a < kAccounts; ++a) {
+    const Account account = static_cast<Account>(a);
+    json by_scale = json::array();
+    for (const ScaleReport& s : scales) by_scale.push_back(s.account_bytes[a]);
+    out[std::string(Name(account))] = {{"peak", ledger.peak(account)}, {"by_scale", by_scale}};
+  }
+  return out;
+}
+
+// Shares of the matrix peak that these stages reach: rounded from what `nextscale bench` shows.
+constexpr double kLinearShare = 0.8, kAttentionShare = 0.5, kVaeShare = 0.5, kTextShare = 0.4;
+
+std::string SecondsText(const GenerateTask& task) {
+  const PlanRequest& r = task.plan.largest;
+  const MachinePeak peak = MeasureMachinePeak(3);
+  const auto flops = [&](DType type) { return peak.of(type).median * 1e9; };
+  double transformer = 0, vae = 0, text = 0;
+  for (const std::vector<size_t>& batch : task.batches) {
+    const BenchWork work = WorkOf(task.info, {.schedule = task.pictures[batch[0]].request.schedule,
+                                              .batch = static_cast<int64_t>(batch.size()),
+                                              .types = r.types,
+                                              .text_tokens = r.text_tokens,
+                                              .repeat = 1,
+                                              .threads = r.threads});
+    const double streams = r.guided ? 1 : 0.5;  // the bench counts two a picture
+    transformer += streams * (work.linear / kLinearShare + work.attention / kAttentionShare) /
+                   flops(r.types.transformer);
+    vae += work.vae / kVaeShare / flops(r.types.vae);
+  }
+  text = static_cast<double>(r.prompts) * T5Flop(*task.info.text, r.text_tokens) / kTextShare /
+         flops(r.types.text);
+  return fmt::format(
+      "matrix peak here: f32 {:.0f}, bf16 {:.0f} GFLOP/s, {} threads\n"
+      "seconds, about: text {:.1f}, transformer {:.1f}, VAE {:.1f} (loading not counted)\n",
+      peak.f32.median, peak.bf16.median, r.threads, text, transformer, vae);
+}
+
+}  // namespace
+
+json ReportJson(const GenerateTask& task, const RunReport& report, const MemoryLedger& ledger) {
+  json out = {{"version", VersionNumber()},
+              {"settings", SettingsJson(task.pictures.front(), task.run)},
+              {"pictures", json::array()}};
+  for (const size_t i : report.written) {
+    const Picture& p = task.pictures[i];
+    out["pictures"].push_back({{"file", p.output}, {"seed", p.request.seed}, {"prompt", p.request.prompt}});
+  }
+  const RunSeconds& s = report.seconds;
+  out["seconds"] = {
+      {"load", s.load}, {"text", s.text}, {"transformer", s.transformer}, {"vae", s.vae}, {"write", s.write}};
+  out["scales"] = json::array();
+  for (const ScaleReport& scale : report.scales) out["scales"].push_back(ScaleJson(scale));
+  out["memory"] = {{"peak_resident", PeakResidentBytes()},
+                   {"planned_peak", task.plan.memory.peak},
+                   {"accounts", AccountsJson(report.scales, ledger)}};
+  return out;
+}
+
+std::string PlanText(const GenerateTask& task) {
+  const PlanRequest& r = task.plan.largest;
+  const MemoryPlan& plan = task.plan.memory;
+  const MapSize last = r.schedule.last();
+  const int64_t pixels = task.info.pixels_per_token();
+  std::string out = fmt::format(
+      "model {}: transformer {}, VAE {}, text encoder {}\n"
+      "{} pictures in {} batches; the largest batch: {} of {}x{} pixels, {} scales, {} tokens a picture\n\n",
+      task.run.model, Name(r.types.transformer), Name(r.types.vae), Name(r.types.text), task.pictures.size(),
+      task.batches.size(), r.batch, last.w * pixels, last.h * pixels, r.schedule.scales(),
+      r.schedule.tokens());
+  out += "memory by account, at its peak\n";
+  for (int a = 0; a < kAccounts; ++a)
+    out += fmt::format("  {:<12} {:>12}\n", Name(static_cast<Account>(a)), HumanBytes(plan.accounts[a]));
+  out += "\nresident by phase\n";
+  for (const MemoryPlan::Phase& phase : plan.phases)
+    out += fmt::format("  {:<12} {:>12}\n", phase.name, HumanBytes(phase.bytes));
+  out += fmt::format("  {:<12} {:>12}  ({} bytes)\n\n", "peak", HumanBytes(plan.peak), plan.peak);
+  return out + SecondsText(task);
+}
+
+}  // namespace nextscale

@@ -1,0 +1,31 @@
+// --report and --plan of `generate`.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/generate_task.h"
+
+namespace nextscale {
+
+struct RunSeconds {
+  double load = 0, text = 0, transformer = 0, vae = 0, write = 0;
+};
+
+// What a run has done so far.
+struct RunReport {
+  std::vector<size_t> written;      // indices of pictures, as they were finished
+  std::vector<ScaleReport> scales;  // of all batches, in order
+  RunSeconds seconds;
+};
+
+// The report as cli.md states it. Seconds are wall time, memory is in bytes; "settings" are the first
+// picture's.
+nlohmann::ordered_json ReportJson(const GenerateTask& task, const RunReport& report,
+                                  const MemoryLedger& ledger);
+
+// The plan as text: memory by account and phase, its peak, and seconds from a short matrix timing.
+std::string PlanText(const GenerateTask& task);
+
+}  // namespace nextscale
