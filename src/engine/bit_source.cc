@@ -25,7 +25,7 @@ class PhiloxBits : public BitSource {
 
  private:
   uint64_t seed_;
-  float top_p_;
+  double top_p_;
   int top_k_;
 };
 
@@ -42,7 +42,7 @@ class TorchBits : public BitSource {
 
  private:
   TorchExponential generator_;
-  float top_p_;
+  double top_p_;
   int top_k_;
 };
 

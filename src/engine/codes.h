@@ -6,7 +6,8 @@
 
 namespace nextscale {
 
-// bits [h*w, d] u8 -> code (2b-1)/sqrt(d_vae) at the latent's size, [d_vae, h', w'] f32; with patchify (d = 4 d_vae) pixel-shuffled first.
+// bits [h*w, d] u8 -> code (2b-1)/sqrt(d_vae) at the latent's size, [d_vae, h', w'] f32; with patchify (d = 4
+// d_vae) pixel-shuffled first.
 void BitsToLatentCode(ConstView bits_Ld, MapSize map, bool patchify, View code_dhw);
 
 }  // namespace nextscale

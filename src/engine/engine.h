@@ -30,10 +30,10 @@ struct ImageJob {
 struct ScaleReport {
   int64_t scale = 0;
   MapSize map;
-  double seconds = 0;                 // transformer, guidance, sampling and codes
-  int64_t kv_bytes = 0;               // held after the scale
-  std::vector<int64_t> kv_tokens;     // [layer] after the scale, of the longest head
-  std::vector<int64_t> account_bytes; // [kAccounts] after the scale
+  double seconds = 0;                  // transformer, guidance, sampling and codes
+  int64_t kv_bytes = 0;                // held after the scale
+  std::vector<int64_t> kv_tokens;      // [layer] after the scale, of the longest head
+  std::vector<int64_t> account_bytes;  // [kAccounts] after the scale
 };
 
 struct GeneratedImage {
@@ -54,7 +54,9 @@ class EngineObserver : public TensorObserver {
   virtual bool wants_tensors() const { return false; }
   // Before and after a scale; `images` hold what is there so far (after: summed includes the scale).
   virtual void ScaleBegins(int64_t scale, MapSize map) {}
-  virtual Status ScaleDone(const ScaleReport& report, std::span<const GeneratedImage> images) { return absl::OkStatus(); }
+  virtual Status ScaleDone(const ScaleReport& report, std::span<const GeneratedImage> images) {
+    return absl::OkStatus();
+  }
 };
 
 struct BatchOptions {
@@ -66,18 +68,23 @@ struct BatchOptions {
 class Engine {
  public:
   // Streams the transformer and the decoder from the files. Errors: FileError.
-  static StatusOr<std::unique_ptr<Engine>> Load(const ModelFiles& files, const ModelInfo& info, const EngineTypes& types, const OpContext& ops);
+  static StatusOr<std::unique_ptr<Engine>> Load(const ModelFiles& files, const ModelInfo& info,
+                                                const EngineTypes& types, const OpContext& ops);
 
   const ModelInfo& info() const { return info_; }
   const Transformer& transformer() const { return *transformer_; }
 
-  // All jobs share one schedule (NS_CHECK). An image's result depends on its own job only. Errors: of CheckRequest; WorkError; Interrupted.
-  StatusOr<BatchResult> Generate(std::span<const ImageJob> jobs, const BatchOptions& options, const OpContext& ops) const;
+  // All jobs share one schedule (NS_CHECK). An image's result depends on its own job only. Errors: of
+  // CheckRequest; WorkError; Interrupted.
+  StatusOr<BatchResult> Generate(std::span<const ImageJob> jobs, const BatchOptions& options,
+                                 const OpContext& ops) const;
 
   // Summed codes [d_vae, H, W] -> RGB.
   StatusOr<Image> Decode(ConstView summed, const OpContext& ops, const CancelToken* cancel) const;
-  // The picture so far after a scale, decoded at `size` tokens (e.g. the current map): the codes resized, then decoded.
-  StatusOr<Image> DecodePreview(ConstView summed, MapSize size, const OpContext& ops, const CancelToken* cancel) const;
+  // The picture so far after a scale, decoded at `size` tokens (e.g. the current map): the codes resized,
+  // then decoded.
+  StatusOr<Image> DecodePreview(ConstView summed, MapSize size, const OpContext& ops,
+                                const CancelToken* cancel) const;
 
  private:
   Engine(const ModelInfo& info) : info_(info) {}

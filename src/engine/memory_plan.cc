@@ -46,8 +46,8 @@ StatusOr<MemoryPlan> PlanMemory(const ModelInfo& info, const PlanRequest& r) {
   const int64_t pass = Activations::Bytes(c, {streams, most}, r.types.transformer) +
                        r.batch * most * c.bits * 4 + streams * most * 2 * c.bits * 4 +
                        r.batch * LatentBytes(info, r.schedule) + streams * 9 * c.width * 4;
-  const int64_t scratch =
-      AttentionScratchBytes(c.head_dim(), most, kv.Capacity() + most, r.types.transformer, r.threads);
+  const int64_t scratch = AttentionScratchBytes(streams * c.heads, kv.Capacity() + most, c.head_dim(),
+                                                r.types.transformer, EffectiveIsa(), r.threads);
 
   const MapSize latent = LatentMap(r.schedule.last(), info.patchify);
   const int64_t pixels = latent.tokens() * info.vae->stride() * info.vae->stride();

@@ -1,4 +1,5 @@
-// What a picture is made from. All settings are resolved: nothing here is a default that depends on something else.
+// What a picture is made from. All settings are resolved: nothing here is a default that depends on something
+// else.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct PictureRequest {
   std::optional<std::string> negative;  // replaces the learned unconditional text
   uint64_t seed = 0;
   ScaleSchedule schedule;
-  std::vector<float> cfg, tau;          // one a scale of the schedule
-  float top_p = 0.97f;
+  std::vector<float> cfg, tau;  // one a scale of the schedule
+  double top_p = 0.97;
   int top_k = 900;
   std::vector<int> cfg_insertion_layer = {0};  // 0: on the logits; -n: after block depth - n
   RngKind rng = RngKind::kPhilox;
@@ -28,8 +29,9 @@ struct PictureRequest {
   bool guided() const;
 };
 
-// Errors: CallError naming the field: lengths other than the schedule's, values out of range (tau > 0, finite cfg, top_p in [0, 1],
-// top_k >= 0), insertion layers that the model doesn't have, more scales than lvl_embed has rows.
+// Errors: CallError naming the field: lengths other than the schedule's, values out of range (tau > 0, finite
+// cfg, top_p in [0, 1], top_k >= 0), insertion layers that the model doesn't have, more scales than lvl_embed
+// has rows.
 Status CheckRequest(const PictureRequest& request, const ModelInfo& model);
 
 }  // namespace nextscale

@@ -17,9 +17,11 @@ struct PromptText {
   Tensor rows;               // [ids, text width] f32: the text encoder's output
 };
 
-// Equal prompts are encoded once each: result i belongs to prompts[i] and the list is to be de-duplicated by the caller if it matters.
-// Errors: CallError for text that is not UTF-8; FileError, WorkError, Interrupted as the encoder's.
-StatusOr<std::vector<PromptText>> EncodePrompts(const ModelFiles& files, const ModelInfo& info, const std::vector<std::string>& prompts, DType dtype,
+// Equal prompts are encoded once each: result i belongs to prompts[i] and the list is to be de-duplicated by
+// the caller if it matters. Errors: CallError for text that is not UTF-8; FileError, WorkError, Interrupted
+// as the encoder's.
+StatusOr<std::vector<PromptText>> EncodePrompts(const ModelFiles& files, const ModelInfo& info,
+                                                const std::vector<std::string>& prompts, DType dtype,
                                                 const OpContext& ops, const CancelToken* cancel);
 
 }  // namespace nextscale

@@ -81,4 +81,10 @@ void Attention(const AttentionArgs& args, const OpContext& ctx) {
   attention::InBf16(args, ctx, tiles ? attention::AmxKernel() : attention::Avx512Bf16Kernel());
 }
 
+int64_t AttentionScratchBytes(int64_t heads, int64_t S, int64_t D, DType dtype, Isa isa, int threads) {
+  constexpr int64_t kPerThread = int64_t{1} << 20;  // what a query block needs, rounded up
+  const bool packs = dtype == DType::kBF16 && HasFastBf16(isa);
+  return threads * kPerThread + (packs ? attention::PackedValueBytes(heads, S, D, threads) : 0);
+}
+
 }  // namespace nextscale

@@ -35,4 +35,7 @@ struct AttentionArgs {
 // tiles or AVX-512 bf16 where ctx.isa has them, else converts blocks to f32.
 void Attention(const AttentionArgs& args, const OpContext& ctx);
 
+// Scratch that calls of at most `heads` (stream, head) pairs and S keys hold, for plans.
+int64_t AttentionScratchBytes(int64_t heads, int64_t S, int64_t D, DType dtype, Isa isa, int threads);
+
 }  // namespace nextscale

@@ -27,6 +27,11 @@ void Zero(const QueryBlock& block) {
 
 }  // namespace
 
+int64_t PackedValueBytes(int64_t heads, int64_t S, int64_t D, int64_t threads) {
+  const int64_t head_bytes = (S + kKeyTile - 1) / kKeyTile * kKeyTile * PaddedWidth(D) * static_cast<int64_t>(sizeof(bf16_t));
+  return std::min(heads, std::max(threads, kPackedBytes / std::max<int64_t>(head_bytes, 1))) * head_bytes;
+}
+
 void InBf16(const AttentionArgs& args, const OpContext& ctx, const Bf16Kernel& kernel) {
   const int64_t heads = args.B * args.H, threads = ctx.scratch.threads();
   const int64_t queries = QueriesOfBlock(args, threads, kernel.max_queries);

@@ -59,6 +59,8 @@ void Reference(const AttentionArgs& args);
 void InF32(const AttentionArgs& args, const OpContext& ctx);
 // bf16 products and f32 sums.
 void InBf16(const AttentionArgs& args, const OpContext& ctx, const Bf16Kernel& kernel);
+// Shared scratch that InBf16 holds packed values in, at the most.
+int64_t PackedValueBytes(int64_t heads, int64_t S, int64_t D, int64_t threads);
 
 }  // namespace attention
 }  // namespace nextscale

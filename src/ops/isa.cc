@@ -25,7 +25,8 @@ bool Includes(dnnl::cpu_isa isa, dnnl::cpu_isa part) {
 
 Isa FromOneDnn() {
   const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-  if (Includes(isa, dnnl::cpu_isa::avx512_core_amx)) return RequestAmxPermission() ? Isa::kAmxBf16 : Isa::kAvx512Bf16;
+  if (Includes(isa, dnnl::cpu_isa::avx512_core_amx))
+    return RequestAmxPermission() ? Isa::kAmxBf16 : Isa::kAvx512Bf16;
   if (Includes(isa, dnnl::cpu_isa::avx512_core_bf16)) return Isa::kAvx512Bf16;
   if (Includes(isa, dnnl::cpu_isa::avx512_core)) return Isa::kAvx512;
   if (Includes(isa, dnnl::cpu_isa::avx2)) return Isa::kAvx2;
@@ -43,7 +44,8 @@ void LimitHighway(Isa isa) {
 }  // namespace
 
 std::string_view Name(Isa isa) {
-  constexpr std::array<std::string_view, 5> kNames = {"baseline", "AVX2", "AVX-512", "AVX-512 bf16", "AMX bf16"};
+  constexpr std::array<std::string_view, 5> kNames = {"baseline", "AVX2", "AVX-512", "AVX-512 bf16",
+                                                      "AMX bf16"};
   return kNames[static_cast<int>(isa)];
 }
 
@@ -71,6 +73,11 @@ std::string ProcessorDescription() {
     }
   }
   return fmt::format("{} ({})", model, Name(EffectiveIsa()));
+}
+
+std::string OneDnnVersion() {
+  const dnnl_version_t* v = dnnl_version();
+  return fmt::format("{}.{}.{}", v->major, v->minor, v->patch);
 }
 
 }  // namespace nextscale
