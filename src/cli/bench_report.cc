@@ -32,7 +32,7 @@ double RestPercent(const BenchScale& s) {
   return 100 * Ratio(s.seconds - known, s.seconds);
 }
 
-json OpsJson(const ProfileEntries& ops) {
+json EntriesJson(const ProfileEntries& ops) {
   json out = json::object();
   for (const auto& [name, e] : ops) {
     out[name] = {{"seconds", e.seconds}, {"calls", e.calls}, {"gflops", Ratio(e.flop, e.seconds) / kGiga}};
@@ -44,7 +44,7 @@ json StageJson(const BenchStage& stage, double peak) {
   const Rate rate = RateOf(stage.flop, stage.seconds, peak);
   return {{"load_seconds", stage.load_seconds}, {"seconds", stage.seconds},
           {"tflop", stage.flop / kTera},        {"gflops", rate.gflops},
-          {"peak_percent", rate.peak_percent},  {"ops", OpsJson(stage.ops)}};
+          {"peak_percent", rate.peak_percent},  {"ops", EntriesJson(stage.ops)}};
 }
 
 json ScaleJson(const BenchScale& s, double peak) {
@@ -63,7 +63,7 @@ json ScaleJson(const BenchScale& s, double peak) {
           {"attention_peak_percent", a.peak_percent},
           {"rest_percent", RestPercent(s)},
           {"kv_bytes", s.kv_bytes},
-          {"ops", OpsJson(s.ops)}};
+          {"ops", EntriesJson(s.ops)}};
 }
 
 json MemoryJson(const BenchReport& r) {
@@ -80,7 +80,7 @@ json MemoryJson(const BenchReport& r) {
   return out;
 }
 
-std::string OpsText(const ProfileEntries& ops, double seconds, double peak) {
+std::string EntriesText(const ProfileEntries& ops, double seconds, double peak) {
   std::vector<std::pair<std::string, Profiler::Entry>> sorted(ops.begin(), ops.end());
   std::sort(sorted.begin(), sorted.end(),
             [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
@@ -100,7 +100,7 @@ std::string StageText(std::string_view name, const BenchStage& stage, double pea
   std::string out = fmt::format("{:<12} {:.3f} s, {:.3f} TFLOP, {:.1f} GFLOP/s, {:.1f}% of peak", name,
                                 stage.seconds, stage.flop / kTera, rate.gflops, rate.peak_percent);
   if (stage.load_seconds > 0) out += fmt::format("; loaded in {:.2f} s", stage.load_seconds);
-  return out + "\n" + OpsText(stage.ops, stage.seconds, peak);
+  return out + "\n" + EntriesText(stage.ops, stage.seconds, peak);
 }
 
 std::string ScalesText(const BenchReport& r) {
@@ -147,6 +147,17 @@ std::string WorkText(const BenchReport& r) {
           Ratio(w.vae, r.machine.PeakOf(r.settings.types.vae)));
 }
 
+json MachineJson(const BenchMachine& machine) {
+  return {{"processor", machine.processor},
+          {"threads", machine.threads},
+          {"peak_gflops", {{"f32", machine.f32_peak / kGiga}, {"bf16", machine.bf16_peak / kGiga}}}};
+}
+
+std::string MachineText(const BenchMachine& machine) {
+  return fmt::format("{}, {} threads; matrix peak f32 {:.1f}, bf16 {:.1f} GFLOP/s\n", machine.processor,
+                     machine.threads, machine.f32_peak / kGiga, machine.bf16_peak / kGiga);
+}
+
 std::string TypesText(const EngineTypes& t) {
   return fmt::format("transformer {}, vae {}, text {}", Name(t.transformer), Name(t.vae), Name(t.text));
 }
@@ -159,24 +170,20 @@ double BenchMachine::PeakOf(DType type) const {
 
 json BenchJson(const BenchReport& r) {
   const EngineTypes& t = r.settings.types;
-  json out = {
-      {"processor", r.machine.processor},
-      {"threads", r.machine.threads},
-      {"peak_gflops", {{"f32", r.machine.f32_peak / kGiga}, {"bf16", r.machine.bf16_peak / kGiga}}},
-      {"model", r.model},
-      {"settings",
-       {{"types", {{"transformer", Name(t.transformer)}, {"vae", Name(t.vae)}, {"text", Name(t.text)}}},
-        {"batch", r.settings.batch},
-        {"text_tokens", r.settings.text_tokens},
-        {"repeat", r.settings.repeat},
-        {"scales", r.settings.schedule.scales()},
-        {"last_map", {r.settings.schedule.last().h, r.settings.schedule.last().w}}}},
-      {"tflop",
-       {{"text", r.work.text / kTera},
-        {"linear", r.work.linear / kTera},
-        {"attention", r.work.attention / kTera},
-        {"vae", r.work.vae / kTera}}},
-      {"memory", MemoryJson(r)}};
+  json out = MachineJson(r.machine);
+  out["model"] = r.model;
+  out["settings"] = {
+      {"types", {{"transformer", Name(t.transformer)}, {"vae", Name(t.vae)}, {"text", Name(t.text)}}},
+      {"batch", r.settings.batch},
+      {"text_tokens", r.settings.text_tokens},
+      {"repeat", r.settings.repeat},
+      {"scales", r.settings.schedule.scales()},
+      {"last_map", {r.settings.schedule.last().h, r.settings.schedule.last().w}}};
+  out["tflop"] = {{"text", r.work.text / kTera},
+                  {"linear", r.work.linear / kTera},
+                  {"attention", r.work.attention / kTera},
+                  {"vae", r.work.vae / kTera}};
+  out["memory"] = MemoryJson(r);
   if (!r.ran) return out;
   if (r.settings.text) out["text"] = StageJson(r.result.text, r.machine.PeakOf(t.text));
   if (r.settings.transformer) {
@@ -190,9 +197,7 @@ json BenchJson(const BenchReport& r) {
 
 std::string BenchText(const BenchReport& r) {
   const MapSize last = r.settings.schedule.last();
-  std::string out =
-      fmt::format("{}, {} threads; matrix peak f32 {:.1f}, bf16 {:.1f} GFLOP/s\n", r.machine.processor,
-                  r.machine.threads, r.machine.f32_peak / kGiga, r.machine.bf16_peak / kGiga);
+  std::string out = MachineText(r.machine);
   out += fmt::format("{}: {}; batch {}, {} text tokens, {} scales to {}x{}\n", r.model,
                      TypesText(r.settings.types), r.settings.batch, r.settings.text_tokens,
                      r.settings.schedule.scales(), last.h, last.w);
@@ -205,6 +210,34 @@ std::string BenchText(const BenchReport& r) {
   }
   if (r.ran && r.settings.vae) out += StageText("vae", r.result.vae, r.machine.PeakOf(r.settings.types.vae));
   return out + MemoryText(r);
+}
+
+json OpsJson(const BenchMachine& machine, const BenchSettings& settings, const std::vector<OpTime>& rows) {
+  const double peak = machine.PeakOf(settings.types.transformer);
+  json out = MachineJson(machine);
+  for (const OpTime& row : rows) {
+    const Rate rate = RateOf(row.flop, row.seconds, peak);
+    out["ops"].push_back({{"op", row.op},
+                          {"map", {row.map.h, row.map.w}},
+                          {"shape", row.shape},
+                          {"seconds", row.seconds},
+                          {"gflops", rate.gflops},
+                          {"peak_percent", rate.peak_percent}});
+  }
+  return out;
+}
+
+std::string OpsText(const BenchMachine& machine, const BenchSettings& settings,
+                    const std::vector<OpTime>& rows) {
+  const double peak = machine.PeakOf(settings.types.transformer);
+  std::string out = MachineText(machine);
+  for (const OpTime& row : rows) {
+    const Rate rate = RateOf(row.flop, row.seconds, peak);
+    out += fmt::format("{:<10} {:>9} {:<42} {:>10.6f} s {:>9.1f} GFLOP/s {:>5.1f}% of peak\n", row.op,
+                       fmt::format("{}x{}", row.map.h, row.map.w), row.shape, row.seconds, rate.gflops,
+                       rate.peak_percent);
+  }
+  return out;
 }
 
 }  // namespace nextscale

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/bench_ops.h"
 #include "cli/bench_run.h"
 
 namespace nextscale {
@@ -30,5 +31,11 @@ struct BenchReport {
 
 nlohmann::ordered_json BenchJson(const BenchReport& report);
 std::string BenchText(const BenchReport& report);
+
+// Single ops.
+nlohmann::ordered_json OpsJson(const BenchMachine& machine, const BenchSettings& settings,
+                               const std::vector<OpTime>& rows);
+std::string OpsText(const BenchMachine& machine, const BenchSettings& settings,
+                    const std::vector<OpTime>& rows);
 
 }  // namespace nextscale
