@@ -33,6 +33,20 @@ Status Convert(const std::byte* from, DType from_type, DType to, void* dst, int6
   return absl::OkStatus();
 }
 
+// The system maps up to a large page around what is touched, neighbours' bytes too: whoever reads last in
+// such an area gives all of it back. (Releasing a part alone left 110 MB of a 2 GiB file resident after two
+// threads.)
+constexpr uintptr_t kArea = uintptr_t{2} << 20;
+
+void ReleaseAround(const MappedFile& file, std::span<const std::byte> part) {
+  const uintptr_t first = reinterpret_cast<uintptr_t>(file.bytes().data()),
+                  last = first + file.bytes().size();
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(part.data()), end = begin + part.size();
+  const uintptr_t from = std::max(first, begin & ~(kArea - 1)),
+                  to = std::min(last, (end + kArea - 1) & ~(kArea - 1));
+  file.Release(file.bytes().subspan(from - first, to - from));
+}
+
 // Elements [begin, end) in row-major order of a tensor with strides.
 Status ConvertStrided(const StoredTensor& t, int64_t begin, int64_t end, DType to, void* dst) {
   const int64_t element = static_cast<int64_t>(SizeOf(t.info.dtype));
@@ -95,14 +109,14 @@ Status StoredTensors::ReadRows(const TensorInfo& tensor, int64_t begin, int64_t 
   if (row == 0) return absl::OkStatus();
   if (!t.strides.empty()) {
     NS_RETURN_IF_ERROR(ConvertStrided(t, begin * row, end * row, to, dst));
-    t.file->Release(t.bytes);
+    ReleaseAround(*t.file, t.bytes);
     return absl::OkStatus();
   }
   const int64_t element = static_cast<int64_t>(SizeOf(t.info.dtype));
   const std::span<const std::byte> part =
       t.bytes.subspan(begin * row * element, (end - begin) * row * element);
   NS_RETURN_IF_ERROR(Convert(part.data(), t.info.dtype, to, dst, (end - begin) * row));
-  t.file->Release(part);
+  ReleaseAround(*t.file, part);
   return absl::OkStatus();
 }
 
