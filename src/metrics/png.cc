@@ -15,9 +15,22 @@
 namespace nextscale {
 namespace {
 
-// Of chunks beside the pixels: text, profiles. Else a chunk that claims 2 GiB takes them before its end is
-// found missing.
-constexpr png_alloc_size_t kMaxChunkBytes = 16 << 20;
+constexpr png_alloc_size_t kMaxChunkBytes = 16 << 20;  // of text or a profile, unpacked
+
+// Whether each chunk that is begun is all there: libpng takes the memory that a chunk claims, up to 2 GiB,
+// before it finds its end missing.
+bool ChunksAreWhole(std::span<const std::byte> bytes) {
+  constexpr size_t kSignature = 8, kAround = 12;  // length, name, checksum
+  for (size_t at = kSignature; at + 4 <= bytes.size();) {
+    size_t length = 0;
+    for (size_t i = 0; i < 4; ++i) length = length << 8 | std::to_integer<size_t>(bytes[at + i]);
+    if (length + kAround > bytes.size() - at) return false;
+    const bool end = std::memcmp(bytes.data() + at + 4, "IEND", 4) == 0;
+    at += length + kAround;
+    if (end) return true;
+  }
+  return false;
+}
 
 // libpng's message of the error that stopped a stage.
 struct PngMessage {
@@ -58,6 +71,7 @@ class Reader {
 
   bool ReadHeader() {
     if (!info_ || setjmp(png_jmpbuf(png_))) return false;
+    if (!ChunksAreWhole(rest_)) png_error(png_, "the file is cut short");
     png_set_read_fn(png_, this, Read);
     png_set_user_limits(png_, kMaxImageSide, kMaxImageSide);
     png_set_chunk_malloc_max(png_, kMaxChunkBytes);
