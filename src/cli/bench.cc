@@ -6,9 +6,9 @@
 #include <charconv>
 
 #include "base/threads.h"
+#include "cli/bench_model.h"
 #include "cli/bench_ops.h"
 #include "cli/bench_report.h"
-#include "cli/bench_weights.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/schedule_flags.h"
@@ -119,10 +119,11 @@ Status RunBenchCommand(const BenchFlags& flags, CommandLine& line) {
   if (!flags.preset.empty()) model.files = RandomModel(model.info, flags.preset);
   if (flags.only == "ops") return RunOps(model, settings, flags.json, line.cancel);
 
-  BenchReport report{.model = model.files.name,
-                     .settings = settings,
-                     .work = WorkOf(model.info, settings),
-                     .ran = !flags.plan};
+  BenchReport report;
+  report.model = model.files.name;
+  report.settings = settings;
+  report.work = WorkOf(model.info, settings);
+  report.ran = !flags.plan;
   NS_ASSIGN_OR_RETURN(report.plan, PlanMemory(model.info, settings.Plan()));
   report.machine = MeasureMachine();
   if (!flags.plan) {

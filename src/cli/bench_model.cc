@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "checkpoint/synthetic.h"
+
 namespace nextscale {
 namespace {
 
@@ -212,6 +214,15 @@ std::vector<TensorInfo> T5Tensors(const T5Config& c) {
   }
   list.Add("encoder.final_layer_norm.weight", {c.width});
   return list.Take();
+}
+
+ModelFiles RandomModel(const ModelInfo& info, const std::string& name) {
+  ModelFiles files;
+  files.name = name + ", random weights";
+  files.transformer = MakeSyntheticTensors(TransformerTensors(*info.transformer), 1);
+  files.vae = MakeSyntheticTensors(VaeTensors(*info.vae), 2);
+  files.text = MakeSyntheticTensors(T5Tensors(*info.text), 3);
+  return files;
 }
 
 }  // namespace nextscale

@@ -20,4 +20,7 @@ std::vector<TensorInfo> TransformerTensors(const TransformerConfig& config);
 std::vector<TensorInfo> VaeTensors(const VaeConfig& config);
 std::vector<TensorInfo> T5Tensors(const T5Config& config);
 
+// All parts with random weights, made up as they are read.
+ModelFiles RandomModel(const ModelInfo& info, const std::string& name);
+
 }  // namespace nextscale
