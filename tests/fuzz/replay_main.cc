@@ -1,0 +1,114 @@
+// Runs a fuzz target without libFuzzer: files or folders named on the command line (the corpus of a fuzz run,
+// a crash to look at), or else copies of the golden files, cut short and with bytes changed.
+//   replay_NAME [PATH …] | --corpus FOLDER (writes the unchanged seeds there, for libFuzzer)
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string_view>
+
+#include "tests/checkpoint/files.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace nextscale::fuzz {
+namespace {
+
+constexpr int kChanged = 400, kCut = 100;   // copies a seed
+constexpr size_t kMostSeedBytes = 200'000;  // of a corpus: larger ones cost libFuzzer its speed
+
+std::string ReadAll(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string TinyTorch(bool zip64) {
+  using namespace nextscale::testing;
+  const std::string state = StateDict({{"word_embed.weight", "FloatStorage", "0", 6, 0, {3, 2}, {1, 3}},
+                                       {"blocks.0.ada_gss", "HalfStorage", "1", 4, 1, {3}, {1}}});
+  return TorchFile(Whole("}(" + Text("trainer") + "}(" + Text("gpt_fsdp") + state + "uu"),
+                   {std::string(24, '\x3c'), std::string(8, '\x3c')}, zip64);
+}
+
+// "#…": made up here. "file#data.pkl": the pickle inside (stored as it is, up to the next entry).
+std::string Seed(const std::string& name) {
+  if (name == "#torch") return TinyTorch(false);
+  if (name == "#torch zip64") return TinyTorch(true);
+  if (name == "#safetensors") return testing::TinySafetensors({"word_embed.weight", "blocks.0.ada_gss"});
+  if (name == "#package") {
+    return R"({"version":1,"name":"x","options":{"block_chunks":"2"},"presets":{"cfg":"3"},"trained_pixels":"1M"})";
+  }
+  const size_t mark = name.find('#');
+  std::string bytes =
+      ReadAll(std::string(NEXTSCALE_SOURCE_DIR) + "/tests/golden/models/" + name.substr(0, mark));
+  if (mark != name.npos) {
+    const size_t begin = bytes.find("\x80\x02"), end = bytes.find("PK\x03\x04", begin);
+    bytes = begin == bytes.npos ? "" : bytes.substr(begin, end - begin);
+  }
+  if (bytes.empty()) {
+    std::fprintf(stderr, "no seed %s\n", name.c_str());
+    std::exit(1);
+  }
+  return bytes;
+}
+
+void Run(const std::string& bytes) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+
+// What a parser reads lies at the ends (headers, directories): half of the places are there.
+size_t Place(std::mt19937& random, size_t size) {
+  const size_t edge = std::min<size_t>(size, 4096);
+  switch (random() % 4) {
+    case 0:
+      return random() % edge;
+    case 1:
+      return size - 1 - random() % edge;
+    default:
+      return random() % size;
+  }
+}
+
+void RunChangedCopies(const std::string& seed) {
+  std::mt19937 random(1);
+  Run(seed);
+  for (int i = 0; i < kCut; ++i) Run(seed.substr(0, Place(random, seed.size())));
+  std::string copy = seed;
+  for (int i = 0; i < kChanged; ++i) {
+    std::vector<std::pair<size_t, char>> undo;
+    for (unsigned n = 1 + random() % 3; n > 0; --n) {
+      const size_t at = Place(random, copy.size());
+      undo.push_back({at, copy[at]});
+      copy[at] = static_cast<char>(random() % 2 ? copy[at] ^ (1 << random() % 8) : random());
+    }
+    Run(copy);
+    for (size_t n = undo.size(); n-- > 0;) copy[undo[n].first] = undo[n].second;
+  }
+}
+
+int Main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "--corpus") {
+    int n = 0;
+    for (const std::string& name : Seeds()) {
+      const std::string bytes = Seed(name);
+      const std::string path = std::string(argv[2]) + "/seed" + std::to_string(n++);
+      if (bytes.size() <= kMostSeedBytes) std::ofstream(path, std::ios::binary) << bytes;
+    }
+    return 0;
+  }
+  for (int i = 1; i < argc; ++i) {
+    if (!std::filesystem::is_directory(argv[i]))
+      Run(ReadAll(argv[i]));
+    else
+      for (const auto& entry : std::filesystem::directory_iterator(argv[i])) Run(ReadAll(entry.path()));
+  }
+  if (argc == 1)
+    for (const std::string& name : Seeds()) RunChangedCopies(Seed(name));
+  return 0;
+}
+
+}  // namespace
+}  // namespace nextscale::fuzz
+
+int main(int argc, char** argv) { return nextscale::fuzz::Main(argc, argv); }
