@@ -92,6 +92,13 @@ std::string EntriesText(const ProfileEntries& ops, double seconds, double peak) 
     out += e.flop > 0 ? fmt::format(" {:>9.1f} GFLOP/s {:>5.1f}% of peak\n", rate.gflops, rate.peak_percent)
                       : "\n";
   }
+  double known = 0;
+  for (const auto& [name, e] : sorted) known += e.seconds;
+  // Entries may lie in one another; then nothing is left to tell.
+  if (known < seconds) {
+    out += fmt::format("  {:<18} {:>10.4f} s {:>5.1f}%\n", "weights, other", seconds - known,
+                       100 * Ratio(seconds - known, seconds));
+  }
   return out;
 }
 
