@@ -11,8 +11,8 @@
 namespace nextscale {
 
 struct PackageOptions {
-  // How each part's matrices (two or more dimensions, convolutions too) are stored: kF32 or kBF16. Vectors
-  // stay f32.
+  // How each part's matrices (convolutions too) are stored: kF32 or kBF16. Vectors stay f32, with them what
+  // has several dimensions but a first one of 1 (ada_gss, pos_start, scale_mul_1H11, the pooling queries).
   DType transformer = DType::kBF16, vae = DType::kF32, text = DType::kBF16;
   std::function<void(int64_t done_bytes, int64_t total_bytes)> progress;  // may be empty
 };
