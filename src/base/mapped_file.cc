@@ -18,7 +18,7 @@ constexpr uintptr_t kPage = 4096;
 }  // namespace
 
 StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused below, not waited for
   if (fd < 0) {
     return CallError(fmt::format("cannot open {}", path), std::strerror(errno),
                      errno == ENOENT ? "check the path" : "check the file's permissions");

@@ -132,24 +132,19 @@ class FolderScan {
  private:
   Status Scan(const std::string& folder) {
     if (IsTextFolder(folder)) return Text(folder);
+    NS_ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListFolder(folder));
+    const bool sharded = std::any_of(paths.begin(), paths.end(),
+                                     [](const std::string& path) { return path.ends_with(".index.json"); });
     std::error_code error;
-    std::vector<fs::path> entries;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-      entries.push_back(entry.path());
-    if (error) return CallError(fmt::format("cannot list {}", folder), error.message());
-    std::sort(entries.begin(), entries.end());
-    const bool sharded = std::any_of(entries.begin(), entries.end(),
-                                     [](const fs::path& p) { return p.string().ends_with(".index.json"); });
-    for (const fs::path& path : entries) {
-      const std::string name = path.string();
+    for (const std::string& path : paths) {
       if (fs::is_directory(path, error)) {
         if (depth_ == 0) {
           ++depth_;
-          NS_RETURN_IF_ERROR(Scan(name));
+          NS_RETURN_IF_ERROR(Scan(path));
           --depth_;
         }
-      } else if (IsWeightFile(name) && !(sharded && IsShard(path))) {
-        NS_RETURN_IF_ERROR(File(name));
+      } else if (fs::is_regular_file(path, error) && IsWeightFile(path) && !(sharded && IsShard(path))) {
+        NS_RETURN_IF_ERROR(File(path));
       }
     }
     return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "checkpoint/pickle_bytes.h"
 #include "checkpoint/pickle_names.h"
 
 namespace nextscale {
@@ -32,12 +33,12 @@ const PickleValue* PickleValue::Get(std::string_view key) const {
 class Unpickler {
  public:
   Unpickler(std::span<const std::byte> bytes, const std::string& where, Pickle& out)
-      : bytes_(bytes), where_(where), out_(out) {}
+      : bytes_(bytes, where), out_(out) {}
 
   Status Run() {
     while (true) {
       uint8_t op = 0;
-      NS_RETURN_IF_ERROR(Read(op));
+      NS_RETURN_IF_ERROR(bytes_.Read(op));
       if (op == '.') break;  // STOP
       if (out_.values_.size() >= kMostValues)
         return Broken(fmt::format("it has over {} values", kMostValues));
@@ -49,36 +50,7 @@ class Unpickler {
   }
 
  private:
-  Status Broken(const std::string& why) const {
-    return FileError(fmt::format("{} is not a pickle that torch.save writes", where_),
-                     fmt::format("{}, at byte {}", why, at_), "save the checkpoint again with torch.save");
-  }
-
-  template <typename T>
-  Status Read(T& value) {
-    if (bytes_.size() - at_ < sizeof value) return Broken("it is cut short");
-    std::memcpy(&value, bytes_.data() + at_, sizeof value);
-    at_ += sizeof value;
-    return absl::OkStatus();
-  }
-  template <typename Length>
-  Status ReadText(std::string& text) {
-    Length length = 0;
-    NS_RETURN_IF_ERROR(Read(length));
-    if (length > bytes_.size() - at_) return Broken("a string is longer than the file");
-    text.assign(reinterpret_cast<const char*>(bytes_.data()) + at_, length);
-    at_ += length;
-    return absl::OkStatus();
-  }
-  Status ReadLine(std::string& text) {
-    const char* begin = reinterpret_cast<const char*>(bytes_.data()) + at_;
-    const void* end = std::memchr(begin, '\n', bytes_.size() - at_);
-    if (!end) return Broken("a name is not ended");
-    text.assign(begin, static_cast<const char*>(end));
-    at_ += text.size() + 1;
-    return absl::OkStatus();
-  }
-
+  Status Broken(const std::string& why) const { return bytes_.Broken(why); }
   PickleValue* New(Kind kind) {
     out_.values_.push_back({.kind = kind});
     return &out_.values_.back();
@@ -117,12 +89,12 @@ class Unpickler {
     switch (op) {
       case 0x80: {  // PROTO
         uint8_t version = 0;
-        NS_RETURN_IF_ERROR(Read(version));
+        NS_RETURN_IF_ERROR(bytes_.Read(version));
         return version <= 5 ? absl::OkStatus() : Broken(fmt::format("protocol {}", version));
       }
       case 0x95: {  // FRAME
         uint64_t length = 0;
-        return Read(length);
+        return bytes_.Read(length);
       }
       case 'N':
         return Push(New(Kind::kNone));
@@ -202,8 +174,8 @@ class Unpickler {
         return Recall<uint32_t>();  // LONG_BINGET
       case 'c': {                   // GLOBAL
         std::string module, name;
-        NS_RETURN_IF_ERROR(ReadLine(module));
-        NS_RETURN_IF_ERROR(ReadLine(name));
+        NS_RETURN_IF_ERROR(bytes_.ReadLine(module));
+        NS_RETURN_IF_ERROR(bytes_.ReadLine(name));
         return PushGlobal(module + "." + name);
       }
       case 0x93: {  // STACK_GLOBAL
@@ -232,27 +204,26 @@ class Unpickler {
   template <typename T>
   Status PushRead() {
     T value = 0;
-    NS_RETURN_IF_ERROR(Read(value));
+    NS_RETURN_IF_ERROR(bytes_.Read(value));
     return PushInt(value);
   }
   template <typename Length>
   Status PushText() {
     PickleValue* v = New(Kind::kString);
-    NS_RETURN_IF_ERROR(ReadText<Length>(v->text));
+    NS_RETURN_IF_ERROR(bytes_.ReadText<Length>(v->text));
     return Push(v);
   }
   Status PushLong() {
     uint8_t length = 0;
-    NS_RETURN_IF_ERROR(Read(length));
+    NS_RETURN_IF_ERROR(bytes_.Read(length));
     if (length > 8) {  // no size of a tensor
-      if (length > bytes_.size() - at_) return Broken("it is cut short");
-      at_ += length;
+      NS_RETURN_IF_ERROR(bytes_.Skip(length));
       return Push(New(Kind::kNone));
     }
     uint64_t value = 0;
     for (int i = 0; i < length; ++i) {
       uint8_t byte = 0;
-      NS_RETURN_IF_ERROR(Read(byte));
+      NS_RETURN_IF_ERROR(bytes_.Read(byte));
       value |= static_cast<uint64_t>(byte) << (8 * i);
       if (i == length - 1 && (byte & 0x80) && length < 8) value |= ~uint64_t{0} << (8 * length);
     }
@@ -260,7 +231,7 @@ class Unpickler {
   }
   Status PushFloat() {  // big-endian
     uint64_t bits = 0;
-    NS_RETURN_IF_ERROR(Read(bits));
+    NS_RETURN_IF_ERROR(bytes_.Read(bits));
     bits = __builtin_bswap64(bits);
     PickleValue* v = New(Kind::kFloat);
     std::memcpy(&v->real, &bits, sizeof bits);
@@ -293,13 +264,13 @@ class Unpickler {
   template <typename T>
   Status Put() {
     T index = 0;
-    NS_RETURN_IF_ERROR(Read(index));
+    NS_RETURN_IF_ERROR(bytes_.Read(index));
     return Memoize(index);
   }
   template <typename T>
   Status Recall() {
     T index = 0;
-    NS_RETURN_IF_ERROR(Read(index));
+    NS_RETURN_IF_ERROR(bytes_.Read(index));
     const auto it = memo_.find(index);
     if (it == memo_.end()) return Broken(fmt::format("value {} was never remembered", index));
     return Push(it->second);
@@ -307,7 +278,7 @@ class Unpickler {
   Status PushGlobal(const std::string& name) {
     if (!IsAllowedName(name)) {
       return FileError(
-          fmt::format("{} would call {}", where_, name),
+          fmt::format("{} would call {}", bytes_.where(), name),
           "checkpoints are read as data: only tensors and plain containers are taken, nothing is executed",
           "save the state dict alone, or as safetensors");
     }
@@ -392,10 +363,8 @@ class Unpickler {
     return absl::OkStatus();
   }
 
-  std::span<const std::byte> bytes_;
-  const std::string& where_;
+  PickleBytes bytes_;
   Pickle& out_;
-  size_t at_ = 0;
   std::vector<PickleValue*> stack_;
   std::unordered_map<uint64_t, PickleValue*> memo_;
 };

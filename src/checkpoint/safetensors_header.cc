@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostDimensions = 6;
+constexpr size_t kMostDimensions = 6, kMostMetadataBytes = size_t{1} << 20;
 constexpr std::string_view kMetadata = "__metadata__";
 
 // {"__metadata__": {text: text}, NAME: {"dtype": text, "shape": [numbers], "data_offsets": [begin, end]}}.
@@ -41,7 +41,9 @@ class HeaderEvents : public nlohmann::json_sax<json> {
   }
   bool string(string_t& value) override {
     if (level_ == Level::kMetadata) {
-      if (key_ == "nextscale") out_.metadata = value;
+      if (key_ != "nextscale") return true;
+      if (value.size() > kMostMetadataBytes) return Wrong("is too long");
+      out_.metadata = value;
       return true;
     }
     if (level_ != Level::kEntry || key_ != "dtype") return Unexpected("a text");

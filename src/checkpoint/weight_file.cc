@@ -82,13 +82,22 @@ StatusOr<StoredFile> ReadWeights(const std::string& path) {
     const fs::path candidate = fs::path(path) / name;
     if (fs::exists(candidate, error)) return ReadWeights(candidate.string());
   }
-  std::vector<std::string> indices;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-    if (entry.path().string().ends_with(".index.json")) indices.push_back(entry.path().string());
-  }
+  NS_ASSIGN_OR_RETURN(std::vector<std::string> indices, ListFolder(path));
+  std::erase_if(indices, [](const std::string& name) { return !name.ends_with(".index.json"); });
   if (indices.size() == 1) return ReadShards(indices[0]);
   return CallError(fmt::format("{} holds no weights", path),
                    "expected an index json, model.safetensors or pytorch_model.bin", "name the file itself");
+}
+
+StatusOr<std::vector<std::string>> ListFolder(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  // Not a range-for: its steps throw.
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    paths.push_back(it->path().string());
+  if (error) return CallError(fmt::format("cannot list {}", folder), error.message());
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 bool IsWeightFile(const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/checkpoint/files.h"
 
@@ -130,6 +131,19 @@ TEST(ModelFiles, FilesOfAFolderThatAreNoPart) {
   ASSERT_TRUE(files.ok()) << ErrorText(files.status());
   EXPECT_THAT(files->notes, ElementsAre(HasSubstr("other.safetensors"), HasSubstr("t5.safetensors"),
                                         HasSubstr("training_args.bin")));
+}
+
+TEST(ModelFiles, PipesAndLongMetadataInAFolder) {
+  const TempFolder folder;
+  ASSERT_EQ(::mkfifo(folder.path("pipe.pth").c_str(), 0600), 0);  // opening it would wait for ever
+  folder.Write("t.safetensors", TinySafetensors(kTransformer));
+  folder.Write("v.safetensors", TinySafetensors(kVae));
+  const auto files = OpenModel({.model = folder.path()});
+  ASSERT_TRUE(files.ok()) << ErrorText(files.status());
+  EXPECT_THAT(ErrorOf({.vae = folder.path("pipe.pth")}), HasSubstr("not a regular file"));
+  const std::string metadata = R"({"__metadata__":{"nextscale":")" + std::string((1 << 20) + 1, '[') + "\"}}";
+  EXPECT_THAT(ErrorOf({.model = folder.Write("p.safetensors", Safetensors(metadata, ""))}),
+              HasSubstr("too long"));
 }
 
 TEST(ModelFiles, UnknownKeysAreListedOnce) {

@@ -1,4 +1,4 @@
-// The pickle alone, without the archive's directory in the way: the zip is made around the input.
+// The pickle alone, without the archive around it.
 #include <cstdlib>
 
 #include "checkpoint/pickle.h"
@@ -6,7 +6,7 @@
 
 namespace nextscale::fuzz {
 std::vector<std::string> Seeds() {
-  return {"c/transformer.pth#data.pkl", "b/transformer.pth#data.pkl", "a/vae.pth#data.pkl"};
+  return {"#pickle", "c/transformer.pth#data.pkl", "b/transformer.pth#data.pkl", "a/vae.pth#data.pkl"};
 }
 }  // namespace nextscale::fuzz
 

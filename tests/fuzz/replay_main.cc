@@ -23,16 +23,19 @@ std::string ReadAll(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-std::string TinyTorch(bool zip64) {
+std::string TinyPickle() {
   using namespace nextscale::testing;
   const std::string state = StateDict({{"word_embed.weight", "FloatStorage", "0", 6, 0, {3, 2}, {1, 3}},
                                        {"blocks.0.ada_gss", "HalfStorage", "1", 4, 1, {3}, {1}}});
-  return TorchFile(Whole("}(" + Text("trainer") + "}(" + Text("gpt_fsdp") + state + "uu"),
-                   {std::string(24, '\x3c'), std::string(8, '\x3c')}, zip64);
+  return Whole("}(" + Text("trainer") + "}(" + Text("gpt_fsdp") + state + "uu");
+}
+std::string TinyTorch(bool zip64) {
+  return testing::TorchFile(TinyPickle(), {std::string(24, '\x3c'), std::string(8, '\x3c')}, zip64);
 }
 
 // "#…": made up here. "file#data.pkl": the pickle inside (stored as it is, up to the next entry).
 std::string Seed(const std::string& name) {
+  if (name == "#pickle") return TinyPickle();
   if (name == "#torch") return TinyTorch(false);
   if (name == "#torch zip64") return TinyTorch(true);
   if (name == "#safetensors") return testing::TinySafetensors({"word_embed.weight", "blocks.0.ada_gss"});
