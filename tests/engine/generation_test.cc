@@ -1,0 +1,128 @@
+// Whole generations: the bundled model against the oracle's bits, and that a picture depends on nothing but
+// its own request.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/threads.h"
+#include "checkpoint/safetensors.h"
+#include "engine/engine.h"
+
+namespace nextscale {
+namespace {
+
+std::string Source(const std::string& path) { return std::string(NEXTSCALE_SOURCE_DIR) + "/" + path; }
+
+std::vector<std::string> Lines(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// A loaded model and the texts of its prompts.
+struct Loaded {
+  ModelFiles files;
+  ModelInfo info;
+  std::unique_ptr<Engine> engine;
+
+  Loaded(const ModelPaths& paths, DType type, const OpContext& ops) {
+    files = OpenModel(paths).value();
+    info = ReadModelInfo(files).value();
+    engine = Engine::Load(files, info, {.transformer = type, .vae = type, .text = type}, ops).value();
+  }
+  std::vector<PromptText> Encode(const std::vector<std::string>& prompts, DType type,
+                                 const OpContext& ops) const {
+    return EncodePrompts(files, info, prompts, type, ops, nullptr).value();
+  }
+};
+
+// All bits of an image, scale after scale.
+std::vector<uint8_t> BitsOf(const GeneratedImage& image) {
+  std::vector<uint8_t> all;
+  for (const Tensor& bits : image.bits)
+    all.insert(all.end(), bits.data<uint8_t>(), bits.data<uint8_t>() + bits.elements());
+  return all;
+}
+
+PictureRequest Request(const std::string& prompt, uint64_t seed, float cfg, float tau) {
+  PictureRequest r{.prompt = prompt, .seed = seed, .schedule = MakeSchedule(1.0, 7)};
+  r.cfg.assign(7, cfg);
+  r.tau.assign(7, tau);
+  return r;
+}
+
+TEST(BundledModel, DrawsTheOraclesBitsFromTorchsNumbers) {
+  const OpContext ops;
+  const Loaded model({.model = Source("models/nextscale-emoji.safetensors")}, DType::kF32, ops);
+  const std::vector<std::string> prompts = Lines(Source("tests/engine/demo_prompts.txt"));
+  ASSERT_EQ(prompts.size(), 10u);
+  const std::vector<PromptText> texts = model.Encode(prompts, DType::kF32, ops);
+  const auto expected =
+      StoredTensors::Create("demo_bits",
+                            ReadSafetensors(Source("tests/engine/demo_bits.safetensors")).value().tensors)
+          .value();
+  std::vector<ImageJob> jobs;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    PictureRequest r = Request(prompts[i], 100 + i, 3.0f, 0.7f);
+    r.rng = RngKind::kTorch;
+    jobs.push_back({.request = r, .prompt = &texts[i]});
+  }
+  for (size_t first = 0; first < jobs.size(); first += 5) {  // two batches
+    const auto result = model.engine->Generate(std::span(jobs).subspan(first, 5), {}, ops);
+    ASSERT_TRUE(result.ok()) << result.status();
+    for (size_t i = 0; i < 5; ++i) {
+      const TensorInfo* info = expected->Find("prompt" + std::to_string(first + i));
+      ASSERT_NE(info, nullptr);
+      std::vector<uint8_t> oracle(info->shape.elements());
+      ASSERT_TRUE(expected->ReadRows(*info, 0, info->shape[0], DType::kU8, oracle.data()).ok());
+      EXPECT_EQ(BitsOf(result->images[i]), oracle) << prompts[first + i];
+    }
+  }
+}
+
+class OwnRequestOnly : public testing::TestWithParam<DType> {
+ protected:
+  void TearDown() override { SetMaxThreads(threads_); }
+  const int threads_ = MaxThreads();
+};
+
+// The same seed: alone, in batches of several sizes and places, beside other guidance and lengths, with 1, 2
+// and 3 threads.
+TEST_P(OwnRequestOnly, BitsDoNotDependOnBatchPlaceOrThreads) {
+  const ModelPaths paths{.transformer = Source("tests/golden/models/a/transformer.pth"),
+                         .vae = Source("tests/golden/models/a/vae.pth"),
+                         .text_encoder = Source("tests/golden/models/t5-a")};
+  const std::vector<std::string> prompts = {"red apple", "a small brown dog with a yellow hat, twemoji style",
+                                            "", "moon"};
+  std::vector<uint8_t> alone;
+  for (int threads : {1, 2, 3}) {
+    SetMaxThreads(threads);
+    const OpContext ops;
+    const Loaded model(paths, GetParam(), ops);
+    const std::vector<PromptText> texts = model.Encode(prompts, GetParam(), ops);
+    const auto job = [&](size_t i, uint64_t seed, float cfg) {
+      return ImageJob{.request = Request(prompts[i], seed, cfg, 1.0f), .prompt = &texts[i]};
+    };
+    const std::vector<std::vector<ImageJob>> batches = {{job(1, 7, 3.0f)},
+                                                        {job(0, 1, 2.0f), job(1, 7, 3.0f)},
+                                                        {job(1, 7, 3.0f), job(2, 2, 1.0f), job(3, 3, 4.0f)},
+                                                        {job(2, 9, 1.0f), job(0, 7, 1.0f), job(1, 7, 3.0f)}};
+    const size_t place[] = {0, 1, 0, 2};
+    for (size_t b = 0; b < batches.size(); ++b) {
+      const auto result = model.engine->Generate(batches[b], {}, ops);
+      ASSERT_TRUE(result.ok()) << result.status();
+      const std::vector<uint8_t> bits = BitsOf(result->images[place[b]]);
+      if (alone.empty()) alone = bits;
+      EXPECT_EQ(bits, alone) << "batch " << b << ", " << threads << " threads";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, OwnRequestOnly, testing::Values(DType::kF32, DType::kBF16),
+                         [](const auto& type) { return std::string(Name(type.param)); });
+
+}  // namespace
+}  // namespace nextscale
