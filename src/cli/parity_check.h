@@ -16,14 +16,14 @@ namespace nextscale {
 
 // How a stage is judged.
 enum class ParityRule {
-  kEqual,      // integers: all equal
-  kRelative,   // largest difference of the expected tensor's largest value
-  kImage,      // likewise, with the picture's tolerance
-  kBytes,      // bytes within tolerance.pixels
-  kRange,      // largest difference of the expected tensor's range (max - min), for bf16 logits
-  kConvolved,  // likewise, for what the VAE makes in bf16
-  kShare,      // share of equal values over the whole stage, for bits drawn from bf16 logits
-  kReport,     // told, not judged
+  kEqual,     // integers: all equal
+  kRelative,  // largest difference of the expected tensor's largest value
+  kImage,     // likewise, with the picture's tolerance
+  kBytes,     // bytes within tolerance.pixels
+  kRange,     // largest difference of the expected tensor's range (max - min), for bf16 logits
+  kRounded,   // likewise, for other values in bf16
+  kShare,     // share of equal values over the whole stage, for bits drawn from bf16 logits
+  kReport,    // told, not judged
 };
 
 class ParityCheck : public TensorObserver {
