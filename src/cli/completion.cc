@@ -29,7 +29,9 @@ std::string Script(const CLI::App& root, bool zsh) {
   for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
     commands.push_back(command->get_name());
     std::vector<std::string> flags = FlagsOf(*command);
-    for (const std::string& flag : FlagsOf(root)) flags.push_back(flag);
+    for (const std::string& flag : FlagsOf(root)) {
+      if (flag != "--help") flags.push_back(flag);  // every command has its own
+    }
     cases += fmt::format("    {}) words='{}' ;;\n", command->get_name(), Joined(flags));
   }
   // zsh runs bash's completion functions after bashcompinit.

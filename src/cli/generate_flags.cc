@@ -62,11 +62,9 @@ void DeclareOutputs(CLI::App& app, GenerateFlags& f) {
                  "pictures")
       ->type_name("FILE");
   app.add_option("--preview", f.preview, "a folder for the picture after every scale")->type_name("DIR");
-  app.add_option("--preview-size", f.preview_size,
-                 "map: previews at the current map's own size; full (or no value): at the finished picture's")
-      ->check(CLI::IsMember({"map", "full"}))
-      ->capture_default_str()
-      ->default_str("full")
+  AddText(
+      app, "--preview-size", [&f](const std::string& text) { f.preview_size = text.empty() ? "full" : text; },
+      "map: previews at the current map's own size (default); full, or no value: at the finished picture's")
       ->expected(0, 1)
       ->type_name("WHICH");
   app.add_option("--report", f.report, "seconds, memory and settings as JSON")->type_name("FILE");
@@ -158,6 +156,11 @@ bool ParseWhole(const std::string& text, T& value) {
   return error == std::errc() && stop == end;
 }
 
+template <typename T>
+bool ParseFinite(const std::string& text, T& value) {
+  return ParseWhole(text, value) && std::isfinite(value);
+}
+
 }  // namespace
 
 void DeclareGenerateFlags(CLI::App& app, GenerateFlags& flags) {
@@ -186,15 +189,19 @@ Status CheckFlags(const GenerateFlags& f) {
     return CallError("no prompt", "", "give one by --prompt, or a file of them by --prompts");
   if (f.keep_scales && f.from_bits.empty())
     return CallError("--keep-scales without --from-bits", "", "name the bits to keep by --from-bits");
+  if (f.preview_size != "map" && f.preview_size != "full")
+    return CallError(fmt::format("--preview-size {}", f.preview_size), "unknown", "map or full");
   if (f.preview_size != "map" && f.preview.empty())
     return CallError("--preview-size without --preview", "", "name a folder by --preview");
   return absl::OkStatus();
 }
 
 StatusOr<std::vector<float>> ParseNumbers(const std::string& text, const std::string& flag) {
-  return ParseList<float>(text, flag, "a number", [](const std::string& item, float& value) {
-    return ParseWhole(item, value) && std::isfinite(value);
-  });
+  return ParseList<float>(text, flag, "a number", ParseFinite<float>);
+}
+
+StatusOr<std::vector<double>> ParseDoubles(const std::string& text, const std::string& flag) {
+  return ParseList<double>(text, flag, "a number", ParseFinite<double>);
 }
 
 StatusOr<std::vector<int>> ParseIntegers(const std::string& text, const std::string& flag) {

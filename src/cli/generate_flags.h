@@ -23,7 +23,7 @@ struct GenerateFlags {
   int64_t batch = 1, count = 1;
   SizeFlags size;
   std::string cfg, tau;
-  std::optional<float> top_p;
+  std::optional<double> top_p;
   std::optional<int> top_k;
   std::string cfg_insertion_layer;
   std::string kv = "full", kv_budget, kv_plan, kv_type, prune, prune_ratios, prune_source, prune_layers,
@@ -31,7 +31,7 @@ struct GenerateFlags {
   std::string type, memory_limit, rng = "philox";
   std::string save_bits, from_bits;
   std::optional<int> keep_scales;
-  std::string preview, preview_size = "map", report;
+  std::string preview, preview_size = "map" /* or full */, report;
   bool plan = false, no_metadata = false, reference = false;
 };
 
@@ -41,6 +41,8 @@ Status CheckFlags(const GenerateFlags& flags);
 
 // "3" or "3,3,2.5": one number for all scales, or one a scale. Errors: CallError naming `flag`.
 StatusOr<std::vector<float>> ParseNumbers(const std::string& text, const std::string& flag);
+// The same in double, for top-p: torch compares in double.
+StatusOr<std::vector<double>> ParseDoubles(const std::string& text, const std::string& flag);
 // "0", "-1,-3".
 StatusOr<std::vector<int>> ParseIntegers(const std::string& text, const std::string& flag);
 // "12G", "512M", "1.5G" or bytes; G is GiB.

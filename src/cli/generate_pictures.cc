@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 
+#include "base/utf8.h"
 #include "cli/bits_file.h"
 #include "cli/contact_sheet.h"
 #include "cli/format.h"
@@ -31,6 +33,22 @@ class Stopwatch {
   double& seconds_;
   std::chrono::steady_clock::time_point start_;
 };
+
+// Of a prompt, for a notice.
+std::string Beginning(const std::string& text) {
+  constexpr size_t kCharacters = 40;
+  std::string out;
+  for (const char32_t c : CodePoints(text).substr(0, kCharacters)) AppendUtf8(c, out);
+  return out;
+}
+
+// "pictures 0,2,3: ", the first few.
+std::string PictureNumbers(const std::vector<size_t>& batch) {
+  constexpr size_t kShown = 4;
+  const std::vector<size_t> shown(batch.begin(), batch.begin() + std::min(batch.size(), kShown));
+  return fmt::format("picture{} {}{}: ", batch.size() > 1 ? "s" : "", fmt::join(shown, ","),
+                     batch.size() > kShown ? ",..." : "");
+}
 
 class PictureMaker {
  public:
@@ -60,8 +78,8 @@ class PictureMaker {
     run_.ops.scratch.Clear();
     for (size_t i = 0; i < texts_.size(); ++i) {
       if (!texts_[i].cut) continue;
-      run_.progress.Notice(fmt::format("a prompt was cut to the {} tokens that the model reads: {}",
-                                       texts_[i].ids.size(), task_.texts.texts[i]));
+      run_.progress.Notice(fmt::format("a prompt was cut to the {} tokens that the model reads: {}...",
+                                       texts_[i].ids.size(), Beginning(task_.texts.texts[i])));
     }
     return absl::OkStatus();
   }
@@ -90,8 +108,7 @@ class PictureMaker {
 
   void ShowScale(const ScaleReport& s, const std::vector<size_t>& batch) {
     ++scales_done_;
-    const std::string pictures =
-        task_.pictures.size() == 1 ? "" : fmt::format("{} at once from picture {}, ", batch.size(), batch[0]);
+    const std::string pictures = task_.pictures.size() == 1 ? "" : PictureNumbers(batch);
     const std::string text = fmt::format("{}map {}x{}, {} tokens, {:.2f} s, KV {}", pictures, s.map.h,
                                          s.map.w, s.map.tokens(), s.seconds, HumanBytes(s.kv_bytes));
     run_.progress.Step("scale", scales_done_, total_scales_, text,

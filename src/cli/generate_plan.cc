@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/threads.h"
@@ -51,25 +53,34 @@ std::vector<std::pair<std::string, PlanRequest>> CheaperSettings(PlanRequest r) 
   return out;
 }
 
+StatusOr<MemoryPlan> PlanOne(const ModelInfo& info, const PlanRequest& request, bool preview) {
+  NS_ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(info, request));
+  if (preview) AddPreviewPhase(plan);
+  return plan;
+}
+
 }  // namespace
 
 StatusOr<RunPlan> PlanBatches(const ModelInfo& info, const std::vector<Picture>& pictures,
                               const Batches& batches, const TextSet& texts, const EngineTypes& types,
                               bool preview) {
   RunPlan out;
+  std::set<std::tuple<double, int, size_t, bool>> planned;  // a run may have very many batches of few kinds
   for (const std::vector<size_t>& batch : batches) {
+    const ScaleSchedule& schedule = pictures[batch[0]].request.schedule;
     const bool guided =
         std::any_of(batch.begin(), batch.end(), [&](size_t i) { return pictures[i].request.guided(); });
-    const PlanRequest request{.schedule = pictures[batch[0]].request.schedule,
+    if (!planned.insert({schedule.ratio, schedule.scales(), batch.size(), guided}).second) continue;
+    const PlanRequest request{.schedule = schedule,
                               .batch = static_cast<int64_t>(batch.size()),
                               .guided = guided,
                               .text_tokens = texts.longest,
                               .prompts = static_cast<int64_t>(texts.texts.size()),
                               .types = types,
                               .threads = MaxThreads()};
-    NS_ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(info, request));
-    if (preview) AddPreviewPhase(plan);
-    if (plan.peak > out.memory.peak) out = {.memory = std::move(plan), .largest = request};
+    NS_ASSIGN_OR_RETURN(MemoryPlan plan, PlanOne(info, request, preview));
+    if (plan.peak > out.memory.peak)
+      out = {.memory = std::move(plan), .largest = request, .preview = preview};
   }
   return out;
 }
@@ -79,7 +90,7 @@ Status CheckMemory(const ModelInfo& info, const RunPlan& plan, int64_t limit) {
   int64_t least = plan.memory.peak;
   std::string fits;
   for (const auto& [flags, request] : CheaperSettings(plan.largest)) {
-    NS_ASSIGN_OR_RETURN(const MemoryPlan cheaper, PlanMemory(info, request));
+    NS_ASSIGN_OR_RETURN(const MemoryPlan cheaper, PlanOne(info, request, plan.preview));
     least = std::min(least, cheaper.peak);
     if (cheaper.peak > limit) continue;
     fits = fmt::format("{}, which needs {}", flags, HumanBytes(cheaper.peak));

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <tuple>
+
 #include "cli/bench_flop.h"
 #include "cli/bench_run.h"
 #include "cli/format.h"
@@ -38,21 +41,27 @@ std::string SecondsText(const GenerateTask& task) {
   const PlanRequest& r = task.plan.largest;
   const MachinePeak peak = MeasureMachinePeak(3);
   const auto flops = [&](DType type) { return peak.of(type).median * 1e9; };
-  double transformer = 0, vae = 0, text = 0;
+  double transformer = 0, vae = 0;
+  std::map<std::tuple<double, int, size_t>, BenchWork> works;  // by kind of batch
   for (const std::vector<size_t>& batch : task.batches) {
-    const BenchWork work = WorkOf(task.info, {.schedule = task.pictures[batch[0]].request.schedule,
-                                              .batch = static_cast<int64_t>(batch.size()),
-                                              .types = r.types,
-                                              .text_tokens = r.text_tokens,
-                                              .repeat = 1,
-                                              .threads = r.threads});
+    const ScaleSchedule& schedule = task.pictures[batch[0]].request.schedule;
+    const auto [at, fresh] = works.try_emplace({schedule.ratio, schedule.scales(), batch.size()});
+    if (fresh) {
+      at->second = WorkOf(task.info, {.schedule = schedule,
+                                      .batch = static_cast<int64_t>(batch.size()),
+                                      .types = r.types,
+                                      .text_tokens = r.text_tokens,
+                                      .repeat = 1,
+                                      .threads = r.threads});
+    }
+    const BenchWork& work = at->second;
     const double streams = r.guided ? 1 : 0.5;  // the bench counts two a picture
     transformer += streams * (work.linear / kLinearShare + work.attention / kAttentionShare) /
                    flops(r.types.transformer);
     vae += work.vae / kVaeShare / flops(r.types.vae);
   }
-  text = static_cast<double>(r.prompts) * T5Flop(*task.info.text, r.text_tokens) / kTextShare /
-         flops(r.types.text);
+  const double text = static_cast<double>(r.prompts) * T5Flop(*task.info.text, r.text_tokens) / kTextShare /
+                      flops(r.types.text);
   return fmt::format(
       "matrix peak here: f32 {:.0f}, bf16 {:.0f} GFLOP/s, {} threads\n"
       "seconds, about: text {:.1f}, transformer {:.1f}, VAE {:.1f} (loading not counted)\n",

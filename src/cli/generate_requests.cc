@@ -65,8 +65,8 @@ Status FillSampling(const PromptLine& line, const GenerateFlags& flags, const Se
   const int scales = r.schedule.scales();
   NS_ASSIGN_OR_RETURN(r.cfg, OneAScale(setting.Of(line.cfg, flags.cfg, "cfg", "3"), "--cfg", scales));
   NS_ASSIGN_OR_RETURN(r.tau, OneAScale(setting.Of(line.tau, flags.tau, "tau", "1"), "--tau", scales));
-  NS_ASSIGN_OR_RETURN(const std::vector<float> top_p,
-                      ParseNumbers(setting.Of({}, "", "top_p", "0.97"), "the package's top_p"));
+  NS_ASSIGN_OR_RETURN(const std::vector<double> top_p,
+                      ParseDoubles(setting.Of({}, "", "top_p", "0.97"), "the package's top_p"));
   NS_ASSIGN_OR_RETURN(const std::vector<int> top_k,
                       ParseIntegers(setting.Of({}, "", "top_k", "900"), "the package's top_k"));
   r.top_p = line.top_p.value_or(flags.top_p.value_or(top_p[0]));

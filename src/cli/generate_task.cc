@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/bits_file.h"
 #include "cli/output_places.h"
@@ -75,16 +76,13 @@ StatusOr<std::vector<Tensor>> ReadGivenBits(const GenerateFlags& flags, const Mo
 
 Batches SplitIntoBatches(const std::vector<Picture>& pictures, int64_t most) {
   Batches batches;
+  std::map<std::pair<double, int>, size_t> open;  // ratio and scales -> the batch that is being filled
   for (size_t i = 0; i < pictures.size(); ++i) {
-    const std::vector<MapSize>& maps = pictures[i].request.schedule.maps;
-    const auto open = std::find_if(batches.begin(), batches.end(), [&](const std::vector<size_t>& batch) {
-      return static_cast<int64_t>(batch.size()) < most && pictures[batch[0]].request.schedule.maps == maps;
-    });
-    if (open == batches.end()) {
-      batches.push_back({i});
-    } else {
-      open->push_back(i);
-    }
+    const ScaleSchedule& schedule = pictures[i].request.schedule;
+    const auto [at, first] = open.try_emplace({schedule.ratio, schedule.scales()}, batches.size());
+    if (!first && static_cast<int64_t>(batches[at->second].size()) == most) at->second = batches.size();
+    if (at->second == batches.size()) batches.emplace_back();
+    batches[at->second].push_back(i);
   }
   return batches;
 }

@@ -28,6 +28,7 @@ Batches SplitIntoBatches(const std::vector<Picture>& pictures, int64_t most);
 struct RunPlan {
   MemoryPlan memory;    // of the batch with the highest peak
   PlanRequest largest;  // that batch
+  bool preview = false;
 };
 // `preview`: pictures are decoded while the transformer's cache is held.
 StatusOr<RunPlan> PlanBatches(const ModelInfo& info, const std::vector<Picture>& pictures,

@@ -6,7 +6,7 @@ namespace nextscale {
 void AddNotYet(CommandLine& line) {
   for (const char* name : {"serve", "calibrate", "eval"}) {
     CLI::App* command = line.app.add_subcommand(name, "not in this version yet");
-    command->allow_extras();
+    command->fallthrough(false)->allow_extras();  // whatever follows is not looked at
     command->callback(
         [&line, name] { line.action = [name] { return NotYet(std::string("`nextscale ") + name + "`"); }; });
   }

@@ -57,19 +57,19 @@ Status CheckFolder(const fs::path& folder) {
   return absl::OkStatus();
 }
 
-// A result may not lie on an input file, nor on a file in a folder that is one.
-bool Replaces(const fs::path& output, const fs::path& input) {
+// A result may not lie on an input file; nor, unless it is a picture, on a file in a folder that is one.
+bool Replaces(const fs::path& output, bool picture, const fs::path& input) {
   std::error_code error;
   if (input.empty() || !fs::exists(output, error)) return false;
   return fs::equivalent(output, input, error) ||
-         (fs::is_directory(input, error) && fs::equivalent(FolderOf(output), input, error));
+         (!picture && fs::is_directory(input, error) && fs::equivalent(FolderOf(output), input, error));
 }
 
 class Checker {
  public:
   explicit Checker(const std::vector<std::string>& inputs) : inputs_(inputs) {}
 
-  Status Check(const std::string& path) {
+  Status Check(const std::string& path, bool picture) {
     if (!names_.insert(fs::absolute(path).lexically_normal().string()).second) {
       return CallError(fmt::format("two results would be written to {}", path), "",
                        "give each a name of its own, or number pictures by %04d");
@@ -78,7 +78,7 @@ class Checker {
     if (fs::is_directory(path, error))
       return CallError(fmt::format("{} is a folder", path), "a file is needed");
     for (const std::string& input : inputs_) {
-      if (Replaces(path, input))
+      if (Replaces(path, picture, input))
         return CallError(fmt::format("{} would be replaced", path), fmt::format("it is part of {}", input));
     }
     const fs::path folder = FolderOf(path);
@@ -125,8 +125,8 @@ Status CheckOutputs(const OutputPlaces& places) {
     NS_RETURN_IF_ERROR(CheckFolder(folder));
   }
   Checker checker(places.inputs);
-  for (const std::string& picture : places.pictures) NS_RETURN_IF_ERROR(checker.Check(picture));
-  for (const std::string& other : places.others) NS_RETURN_IF_ERROR(checker.Check(other));
+  for (const std::string& picture : places.pictures) NS_RETURN_IF_ERROR(checker.Check(picture, true));
+  for (const std::string& other : places.others) NS_RETURN_IF_ERROR(checker.Check(other, false));
   return absl::OkStatus();
 }
 

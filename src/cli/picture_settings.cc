@@ -125,7 +125,7 @@ json SettingsJson(const Picture& p, const RunSettings& run) {
   out["schedule"] = maps;
   out["cfg"] = Numbers(r.cfg);
   out["tau"] = Numbers(r.tau);
-  out["top_p"] = ShortDouble(r.top_p);
+  out["top_p"] = r.top_p;
   out["top_k"] = r.top_k;
   out["cfg_insertion_layer"] = r.cfg_insertion_layer;
   out["kv"] = "full";

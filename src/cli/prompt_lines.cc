@@ -60,7 +60,7 @@ std::string SetField(const std::string& name, const json& value, PromptLine& lin
     line.seed = value.get<uint64_t>();
   } else if (name == "top_p") {
     if (!value.is_number()) return "\"top_p\" is not a number";
-    line.top_p = value.get<float>();
+    line.top_p = value.get<double>();
   } else if (name == "top_k") {
     const bool fits = value.is_number_unsigned() &&
                       value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int>::max());

@@ -17,7 +17,7 @@ struct PromptLine {
   std::string prompt;
   std::optional<std::string> negative, cfg, tau, size, aspect, pixels, output, rng, cfg_insertion_layer;
   std::optional<uint64_t> seed;
-  std::optional<float> top_p;
+  std::optional<double> top_p;
   std::optional<int> top_k;
 };
 

@@ -1,7 +1,9 @@
+// See schedule_flags.h.
 #include "cli/schedule_flags.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -76,40 +78,46 @@ StatusOr<ChosenSchedule> FromSize(const std::string& size, const ModelInfo& info
   return *best;
 }
 
+// The schedule of training, or the largest budget that the model has levels for.
+int DefaultScales(const ModelInfo& info) {
+  if (info.trained_scales > 0) return info.trained_scales;
+  const auto fits = [&](int scales) { return scales <= info.transformer->levels; };
+  const auto most = std::find_if(kBudgetScales.rbegin(), kBudgetScales.rend(), fits);
+  return most == kBudgetScales.rend() ? static_cast<int>(info.transformer->levels) : *most;
+}
+
+StatusOr<ChosenSchedule> FromAspect(const SizeFlags& flags, const ModelInfo& info) {
+  int scales = DefaultScales(info);
+  if (!flags.pixels.empty()) {
+    NS_ASSIGN_OR_RETURN(scales, ScalesOfPixels(flags.pixels));
+  }
+  if (flags.aspect.empty()) return Make(1.0, scales, info);
+  const std::optional<Pair> wh = ParsePair(flags.aspect, ':');
+  if (!wh) {
+    return CallError(fmt::format("--aspect {}", flags.aspect), "expected WIDTH:HEIGHT", "e.g. --aspect 4:3");
+  }
+  const double ratio = wh->second / wh->first;
+  NS_RETURN_IF_ERROR(CheckRatio(ratio, "--aspect " + flags.aspect));
+  ChosenSchedule chosen = Make(ratio, scales, info);
+  constexpr double kCutOfKeys = 0.001;  // the keys are ratios cut to three decimals
+  if (std::abs(ratio - chosen.schedule.ratio) > kCutOfKeys) {
+    chosen.notice = fmt::format("--aspect {} snapped to {}x{} pixels, which the model knows", flags.aspect,
+                                chosen.width, chosen.height);
+  }
+  return chosen;
+}
+
 }  // namespace
 
 StatusOr<ChosenSchedule> ChooseSchedule(const SizeFlags& flags, const ModelInfo& info) {
-  ChosenSchedule chosen;
-  if (!flags.size.empty()) {
-    if (!flags.aspect.empty() || !flags.pixels.empty())
-      return CallError("--size together with --aspect or --pixels", "the size says both", "leave one out");
-    NS_ASSIGN_OR_RETURN(chosen, FromSize(flags.size, info));
-  } else {
-    double ratio = 1.0;
-    if (!flags.aspect.empty()) {
-      const std::optional<Pair> wh = ParsePair(flags.aspect, ':');
-      if (!wh)
-        return CallError(fmt::format("--aspect {}", flags.aspect), "expected WIDTH:HEIGHT",
-                         "e.g. --aspect 4:3");
-      ratio = wh->second / wh->first;
-      NS_RETURN_IF_ERROR(CheckRatio(ratio, "--aspect " + flags.aspect));
-    }
-    int scales = info.trained_scales > 0 ? info.trained_scales : 13;
-    if (!flags.pixels.empty()) {
-      NS_ASSIGN_OR_RETURN(scales, ScalesOfPixels(flags.pixels));
-    }
-    chosen = Make(ratio, scales, info);
-    const double asked = flags.aspect.empty() ? chosen.schedule.ratio : ratio;
-    if (std::abs(asked - chosen.schedule.ratio) > 0.001) {
-      chosen.notice = fmt::format("--aspect {} snapped to {}x{} pixels, which the model knows", flags.aspect,
-                                  chosen.width, chosen.height);
-    }
-  }
-  if (info.trained_scales > 0 && chosen.schedule.scales() != info.trained_scales) {
-    chosen.notice += fmt::format("{}the model was trained at {}, not at {}: pictures may be poor",
-                                 chosen.notice.empty() ? "" : "; ", PixelsOfScales(info.trained_scales),
-                                 PixelsOfScales(chosen.schedule.scales()));
-  }
+  if (!flags.size.empty() && (!flags.aspect.empty() || !flags.pixels.empty()))
+    return CallError("--size together with --aspect or --pixels", "the size says both", "leave one out");
+  StatusOr<ChosenSchedule> chosen = flags.size.empty() ? FromAspect(flags, info) : FromSize(flags.size, info);
+  if (!chosen.ok() || info.trained_scales == 0 || chosen->schedule.scales() == info.trained_scales)
+    return chosen;
+  chosen->notice += fmt::format("{}the model was trained at {}, not at {}: pictures may be poor",
+                                chosen->notice.empty() ? "" : "; ", PixelsOfScales(info.trained_scales),
+                                PixelsOfScales(chosen->schedule.scales()));
   return chosen;
 }
 

@@ -30,7 +30,7 @@ StatusOr<EngineTypes> ParseTypes(const std::string& text, EngineTypes types) {
     const std::string part = equals == std::string::npos ? "" : item.substr(0, equals);
     NS_ASSIGN_OR_RETURN(const DType type,
                         ParseType(equals == std::string::npos ? item : item.substr(equals + 1)));
-    if (part.empty()) {
+    if (equals == std::string::npos) {
       types = {.transformer = type, .vae = type, .text = type};
     } else if (part == "transformer") {
       types.transformer = type;
