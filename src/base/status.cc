@@ -3,11 +3,28 @@
 namespace nextscale {
 namespace {
 
+// Names out of files and calls may hold line breaks and terminal commands: those are shown as \n or \x1b.
+std::string OnOneLine(std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out.append("\\x").append({kHex[byte >> 4], kHex[byte & 15]});
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 // The three parts travel as lines of the message.
 Status Make(absl::StatusCode code, std::string_view what, std::string_view why, std::string_view to_try) {
-  std::string message(what);
-  if (!why.empty()) message.append("\n  why: ").append(why);
-  if (!to_try.empty()) message.append("\n  try: ").append(to_try);
+  std::string message = OnOneLine(what);
+  if (!why.empty()) message.append("\n  why: ").append(OnOneLine(why));
+  if (!to_try.empty()) message.append("\n  try: ").append(OnOneLine(to_try));
   return Status(code, absl::string_view(message.data(), message.size()));
 }
 

@@ -64,7 +64,10 @@ Status ReadTextConfig(const std::string& path, ModelFiles& files) {
   for (const auto& [key, option] :
        {std::pair("relative_attention_max_distance", "text.relative_attention_max_distance"),
         std::pair("layer_norm_epsilon", "text.layer_norm_epsilon")}) {
-    if (config.contains(key) && config[key].is_number()) files.options[option] = config[key].dump();
+    if (!config.contains(key)) continue;
+    if (!config[key].is_number())
+      return FileError(fmt::format("{}: {} is not a number", path, key), "", "copy or download it again");
+    files.options[option] = config[key].dump();
   }
   return absl::OkStatus();
 }

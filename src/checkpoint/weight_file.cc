@@ -47,7 +47,7 @@ StatusOr<StoredFile> ReadShards(const std::string& index_path) {
     names_of_shard[shard_name].insert(name);
   }
   StoredFile out{.path = index_path};
-  for (const auto& [shard_name, names] : names_of_shard) {
+  for (auto& [shard_name, missing] : names_of_shard) {
     const std::filesystem::path shard_path = std::filesystem::path(index_path).parent_path() / shard_name;
     std::error_code error;
     if (!std::filesystem::exists(shard_path, error)) {
@@ -55,16 +55,16 @@ StatusOr<StoredFile> ReadShards(const std::string& index_path) {
                        fmt::format("{} names it", index_path), "copy or download it too");
     }
     NS_ASSIGN_OR_RETURN(StoredFile shard, ReadOneFile(shard_path.string()));
-    size_t found = 0;
     for (StoredTensor& t : shard.tensors) {
-      if (!names.contains(t.info.name)) continue;
-      ++found;
-      out.tensors.push_back(std::move(t));
+      if (missing.erase(t.info.name) > 0) out.tensors.push_back(std::move(t));
     }
     out.unreadable.insert(out.unreadable.end(), shard.unreadable.begin(), shard.unreadable.end());
-    if (found < names.size())
-      return FileError(fmt::format("{} lacks {} tensors that {} says it holds", shard_path.string(),
-                                   names.size() - found, index_path));
+    if (!missing.empty())
+      return FileError(
+          fmt::format("{} lacks tensor {}", shard_path.string(), *missing.begin()),
+          fmt::format("{} says that it holds {}", index_path,
+                      missing.size() == 1 ? "it" : fmt::format("it and {} more", missing.size() - 1)),
+          "copy or download the shard again");
   }
   return out;
 }

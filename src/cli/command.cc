@@ -74,8 +74,9 @@ int RunCommandLine(int argc, const char* const* argv) {
     return Report(CallError(e.what(), "", CalledCommand(app) + " --help"));
   }
   if (!line.action) {
-    std::fputs(app.help().c_str(), argc > 1 ? stderr : stdout);
-    return argc > 1 ? 2 : 0;
+    if (argc > 1) return Report(CallError("no command was named", "", "nextscale --help"));
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
   }
   return Report(RunAction(line));
 }

@@ -49,6 +49,10 @@ SizeFlags SizeOf(const PromptLine& line, const SizeFlags& flags) {
 }
 
 Status CheckText(const std::string& text, const char* what) {
+  const size_t zero = text.find('\0');
+  if (zero != std::string::npos)
+    return CallError(fmt::format("the {} holds a zero byte", what), fmt::format("it is byte {}", zero),
+                     "leave it out: no picture can carry it in its settings");
   const size_t bad = FirstInvalidUtf8(text);
   if (bad == std::string::npos) return absl::OkStatus();
   return CallError(fmt::format("the {} is not UTF-8", what), fmt::format("byte {} starts no character", bad));

@@ -2,13 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <string_view>
 
 namespace nextscale {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kBundled = "models/nextscale-emoji.safetensors";
+
+// What --option may set: what no tensor tells.
+constexpr std::string_view kOptions[] = {"rope2d_normalized_by_hw",
+                                         "add_lvl_embeding_only_first_block",
+                                         "block_chunks",
+                                         "apply_spatial_patchify",
+                                         "trained_pixels",
+                                         "text.relative_attention_max_distance",
+                                         "text.layer_norm_epsilon"};
+
+Status CheckOption(const std::string& name) {
+  if (std::find(std::begin(kOptions), std::end(kOptions), name) != std::end(kOptions))
+    return absl::OkStatus();
+  return CallError(fmt::format("--option {}", name), "there is no such option",
+                   fmt::format("one of {}", fmt::join(kOptions, ", ")));
+}
 
 }  // namespace
 
@@ -51,7 +70,9 @@ StatusOr<ModelPaths> FlaggedPaths(const ModelFlags& flags) {
       return CallError(fmt::format("--option {}", option), "expected NAME=VALUE",
                        "e.g. --option rope2d_normalized_by_hw=0");
     }
-    paths.options[option.substr(0, equals)] = option.substr(equals + 1);
+    const std::string name = option.substr(0, equals);
+    NS_RETURN_IF_ERROR(CheckOption(name));
+    paths.options[name] = option.substr(equals + 1);
   }
   if (paths.model.empty() && paths.transformer.empty() && paths.vae.empty() && paths.text_encoder.empty()) {
     paths.model = BundledModelPath();

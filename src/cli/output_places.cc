@@ -77,6 +77,9 @@ class Checker {
     std::error_code error;
     if (fs::is_directory(path, error))
       return CallError(fmt::format("{} is a folder", path), "a file is needed");
+    if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+      return CallError(fmt::format("{} is not a regular file", path), "files are written whole, then renamed",
+                       "name a file");
     for (const std::string& input : inputs_) {
       if (Replaces(path, picture, input))
         return CallError(fmt::format("{} would be replaced", path), fmt::format("it is part of {}", input));

@@ -46,7 +46,12 @@ Status CheckPair(const ModelFiles& files, ModelInfo& info, std::optional<bool> p
 
 StatusOr<int> TrainedScales(const std::map<std::string, std::string>& options) {
   const auto it = options.find("trained_pixels");
-  return it == options.end() ? StatusOr<int>(0) : ScalesOfPixels(it->second);
+  if (it == options.end()) return 0;
+  StatusOr<int> scales = ScalesOfPixels(it->second);
+  if (!scales.ok())
+    return CallError(fmt::format("option trained_pixels={}", it->second), "unknown pixel budget",
+                     "one of 0.06M, 0.25M, 0.60M, 1M");
+  return scales;
 }
 
 StatusOr<std::optional<bool>> PatchifyOption(const std::map<std::string, std::string>& options) {

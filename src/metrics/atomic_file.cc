@@ -33,8 +33,9 @@ int WriteAll(int fd, const std::string& bytes) {
 }
 
 Status CannotWrite(const std::string& path, int error) {
-  const char* to_try = error == ENOSPC || error == EDQUOT ? "free some space, or write elsewhere"
-                       : error == ENOENT                  ? "create the folder first"
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  const char* to_try = full              ? "free some space, or write elsewhere"
+                       : error == ENOENT ? "create the folder first"
                                          : "check the folder's permissions, or write elsewhere";
   return WorkError(fmt::format("cannot write {}", path), std::strerror(error), to_try);
 }
