@@ -17,6 +17,14 @@ std::string Bar(int64_t done, int64_t total) {
   return fmt::format("[{}{}]", std::string(full, '#'), std::string(kBarWidth - full, '.'));
 }
 
+// Notices quote prompts and names out of files, which may hold terminal commands.
+std::string WithoutControls(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
 // One object a line, whatever bytes a path or prompt holds.
 std::string Line(const nlohmann::ordered_json& object) {
   std::string line = object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -38,7 +46,8 @@ Progress::Progress(Progress&& other) noexcept
 void Progress::Notice(const std::string& text) {
   if (form_ == Form::kQuiet) return;
   EndBar();
-  std::fputs(form_ == Form::kJson ? Line({{"notice", text}}).c_str() : fmt::format("{}\n", text).c_str(),
+  std::fputs(form_ == Form::kJson ? Line({{"notice", text}}).c_str()
+                                  : fmt::format("{}\n", WithoutControls(text)).c_str(),
              out_);
   std::fflush(out_);
 }

@@ -12,7 +12,7 @@ std::string Shown(Progress::Form form) {
   std::FILE* file = std::tmpfile();
   {
     Progress progress(form, file);
-    progress.Notice("odd \"text\"\n\xff");
+    progress.Notice("odd \"text\"\x1b\n\xff");
     progress.Step("scale", 1, 2, "4x4", {{"map", {4, 4}}});
     progress.Step("scale", 2, 2, "6x6", {{"map", {6, 6}}});
   }
@@ -24,7 +24,7 @@ std::string Shown(Progress::Form form) {
 }
 
 TEST(Progress, PlainLines) {
-  EXPECT_EQ(Shown(Progress::Form::kLines), "odd \"text\"\n\xff\nscale 1/2 4x4\nscale 2/2 6x6\n");
+  EXPECT_EQ(Shown(Progress::Form::kLines), "odd \"text\"  \xff\nscale 1/2 4x4\nscale 2/2 6x6\n");
 }
 
 TEST(Progress, QuietSaysNothing) { EXPECT_EQ(Shown(Progress::Form::kQuiet), ""); }
