@@ -1,8 +1,11 @@
 // The program's frame: flags are parsed here, errors printed and turned into exit statuses.
 #include "cli/command.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <new>
+#include <system_error>
 
 #include "base/log.h"
 #include "base/threads.h"
@@ -17,12 +20,19 @@ int Report(const Status& status) {
   return ExitCode(status);
 }
 
+Status NoOutput(const std::string& why) {
+  return WorkError("cannot write to standard output", why, "free some space, or send it elsewhere");
+}
+
 Status RunAction(CommandLine& line) {
   SetUpLog({.json = line.log_json, .quiet = line.quiet});
   if (line.threads > 0) SetMaxThreads(line.threads);
   InstallInterruptHandler();
   try {
-    return line.action();
+    NS_RETURN_IF_ERROR(line.action());
+    return std::fflush(stdout) == 0 ? absl::OkStatus() : NoOutput(std::strerror(errno));
+  } catch (const std::system_error& e) {  // of fmt::print
+    return NoOutput(e.code().message());
   } catch (const std::bad_alloc&) {
     return WorkError("not enough memory", "an allocation failed",
                      "a smaller --batch or --pixels; --plan says what is needed");

@@ -205,6 +205,17 @@ std::vector<BadInput> BadPlaces() {
        .exit_statuses = {1, 2},
        .says = "/dev/full"},
   };
+  const std::vector<std::vector<std::string>> printing = {{"inspect", model, "--json"},
+                                                          {"inspect", model},
+                                                          {"metadata", Base("picture.png")},
+                                                          GenerateC({"--plan"})};
+  for (size_t i = 0; i < printing.size(); ++i) {
+    rows.push_back({.name = "standard_output_is_full_" + std::to_string(i),
+                    .arguments = printing[i],
+                    .exit_statuses = {1},
+                    .says = "standard output",
+                    .output = "/dev/full"});
+  }
   for (const char* flag : {"--report", "--save-bits"}) {
     rows.push_back({.name = std::string("device_as_") + (flag[2] == 'r' ? "report" : "bits"),
                     .arguments = GenerateC({flag, "/dev/full"}),

@@ -18,6 +18,7 @@ struct BadInput {
   std::vector<int> exit_statuses;  // any of these
   std::string says;                // part of standard error: the file, tensor or flag at fault
   int64_t largest_file = 0;        // bytes a file may grow to (a full disk); 0: any
+  std::string output;              // where standard output goes, if not to a file of the test
 };
 
 // A folder of files that cases start from, made once by the program itself: model.safetensors (golden model c
