@@ -1,4 +1,5 @@
-// CHECKs state what only a bug can break: they print names and values and abort. Bad files, flags and requests return a Status instead.
+// CHECKs state what only a bug can break: they print names and values and abort. Bad files, flags and
+// requests return a Status instead.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,10 +13,11 @@ namespace nextscale {
 }  // namespace nextscale
 
 // NS_CHECK(condition) or NS_CHECK(condition, "format {}", values...)
-#define NS_CHECK(condition, ...)                                                                      \
-  do {                                                                                                \
-    if (!(condition)) [[unlikely]]                                                                    \
-      ::nextscale::CheckFailed(__FILE__, __LINE__, #condition, ::nextscale::check_internal::Details(__VA_ARGS__)); \
+#define NS_CHECK(condition, ...)                                                   \
+  do {                                                                             \
+    if (!(condition)) [[unlikely]]                                                 \
+      ::nextscale::CheckFailed(__FILE__, __LINE__, #condition,                     \
+                               ::nextscale::check_internal::Details(__VA_ARGS__)); \
   } while (false)
 
 #define NS_CHECK_EQ(a, b) NS_CHECK((a) == (b), "{} is {}, {} is {}", #a, (a), #b, (b))

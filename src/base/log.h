@@ -1,4 +1,5 @@
-// Messages for people and programs, on standard error: spdlog's default logger, plain lines or one JSON object a line.
+// Messages for people and programs, on standard error: spdlog's default logger, plain lines or one JSON
+// object a line.
 #pragma once
 
 #include <spdlog/spdlog.h>

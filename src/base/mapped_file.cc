@@ -18,7 +18,8 @@ constexpr uintptr_t kPage = 4096;
 }  // namespace
 
 StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused below, not waited for
+  const int fd =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused below, not waited for
   if (fd < 0) {
     return CallError(fmt::format("cannot open {}", path), std::strerror(errno),
                      errno == ENOENT ? "check the path" : "check the file's permissions");
@@ -26,7 +27,8 @@ StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& 
   struct stat info;
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
-    return FileError(fmt::format("{} is not a regular file", path), "", "name a file, not a folder or a device");
+    return FileError(fmt::format("{} is not a regular file", path), "",
+                     "name a file, not a folder or a device");
   }
   const size_t size = static_cast<size_t>(info.st_size);
   void* data = nullptr;
@@ -56,7 +58,8 @@ void MappedFile::WillNeed(std::span<const std::byte> part) const {
 StatusOr<std::string> ReadSmallFile(const std::string& path, size_t max_bytes) {
   NS_ASSIGN_OR_RETURN(auto file, MappedFile::Open(path));
   if (file->bytes().size() > max_bytes) {
-    return FileError(fmt::format("{} is too large", path), fmt::format("{} bytes, at most {} expected", file->bytes().size(), max_bytes));
+    return FileError(fmt::format("{} is too large", path),
+                     fmt::format("{} bytes, at most {} expected", file->bytes().size(), max_bytes));
   }
   return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
 }

@@ -12,7 +12,8 @@ namespace nextscale {
 
 class MappedFile {
  public:
-  // Errors: CallError if there is no such file or it can't be opened, FileError if it is not a regular file. An empty file maps to an empty span.
+  // Errors: CallError if there is no such file or it can't be opened, FileError if it is not a regular file.
+  // An empty file maps to an empty span.
   static StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -26,13 +27,15 @@ class MappedFile {
   void WillNeed(std::span<const std::byte> part) const;
 
  private:
-  MappedFile(std::string path, const std::byte* data, size_t size) : path_(std::move(path)), data_(data), size_(size) {}
+  MappedFile(std::string path, const std::byte* data, size_t size)
+      : path_(std::move(path)), data_(data), size_(size) {}
   std::string path_;
   const std::byte* data_;
   size_t size_;
 };
 
-// The file's whole content as a string; for small files (json, tokenizer). Errors as MappedFile::Open, and FileError above max_bytes.
+// The file's whole content as a string; for small files (json, tokenizer). Errors as MappedFile::Open, and
+// FileError above max_bytes.
 StatusOr<std::string> ReadSmallFile(const std::string& path, size_t max_bytes = 256u << 20);
 
 }  // namespace nextscale

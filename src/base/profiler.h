@@ -25,7 +25,8 @@ class Profiler {
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
-// Times its scope into `profiler` (may be null) under `name`. Used by the calling thread only, outside parallel regions.
+// Times its scope into `profiler` (may be null) under `name`. Used by the calling thread only, outside
+// parallel regions.
 class ProfileScope {
  public:
   ProfileScope(Profiler* profiler, std::string_view name, double flop = 0, double bytes = 0)
@@ -33,7 +34,9 @@ class ProfileScope {
     if (profiler_) start_ = std::chrono::steady_clock::now();
   }
   ~ProfileScope() {
-    if (profiler_) profiler_->Add(name_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(), flop_, bytes_);
+    if (profiler_)
+      profiler_->Add(name_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(),
+                     flop_, bytes_);
   }
   ProfileScope(const ProfileScope&) = delete;
   ProfileScope& operator=(const ProfileScope&) = delete;

@@ -1,5 +1,5 @@
-// Errors as values. A returned error says what was wrong and where, why (what was expected, what was found) and what to try;
-// the command line prints these as three lines and exits with ExitCode().
+// Errors as values. A returned error says what was wrong and where, why (what was expected, what was found)
+// and what to try; the command line prints these as three lines and exits with ExitCode().
 #pragma once
 
 #include <string>
@@ -31,8 +31,8 @@ std::string ErrorText(const Status& status);
 
 }  // namespace nextscale
 
-#define NS_RETURN_IF_ERROR(expr)                         \
-  do {                                                   \
+#define NS_RETURN_IF_ERROR(expr)                                              \
+  do {                                                                        \
     if (::absl::Status ns_status = (expr); !ns_status.ok()) return ns_status; \
   } while (false)
 

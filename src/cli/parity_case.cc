@@ -34,10 +34,7 @@ ScaleSchedule Schedule(const json& request) {
 std::string Unsupported(const json& request, const std::string& kind) {
   if (kind == "calibrate") return "calibrate";
   if (kind != "generate") return "";
-  const std::string policy = request.at("policy").at("name").get<std::string>();
-  const std::string kv = policy == "full" ? "" : "cache policy " + policy;
-  if (request.at("pruner").is_null()) return kv;
-  return "pruner " + request.at("pruner").at("name").get<std::string>() + (kv.empty() ? "" : " with " + kv);
+  return request.at("pruner").is_null() ? "" : "pruner " + request.at("pruner").at("name").get<std::string>();
 }
 
 void FillGenerate(const json& request, ParityCase& out) {
@@ -50,6 +47,7 @@ void FillGenerate(const json& request, ParityCase& out) {
   request.at("top_p").get_to(out.top_p);
   request.at("top_k").get_to(out.top_k);
   request.at("cfg_insertion_layer").get_to(out.cfg_insertion_layer);
+  out.policy = request.at("policy").dump();
 }
 
 ParityCase Parse(const json& request, const std::string& folder) {

@@ -31,10 +31,11 @@ struct ParityCase {
   ScaleSchedule schedule;               // generate, encode: the request's own maps and rotary grid
   std::vector<uint64_t> seeds;
   std::vector<float> cfg, tau;
-  float top_p = 0;
+  double top_p = 0;
   int top_k = 0;
   std::vector<int> cfg_insertion_layer;
-  std::string input;  // encode: the picture's path
+  std::string policy;  // generate: the cache policy's JSON
+  std::string input;   // encode: the picture's path
 
   std::string ExpectedPath() const { return folder + "/expected.safetensors"; }
 };

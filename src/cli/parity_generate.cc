@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cli/parity_policy.h"
 #include "cli/parity_run.h"
 #include "engine/engine.h"
 
@@ -107,6 +108,7 @@ StatusOr<BatchResult> Generate(const ParityRun& run, const Engine& engine,
   BatchOptions options;
   options.observer = &watch;
   options.cancel = run.cancel;
+  NS_ASSIGN_OR_RETURN(options.kv, PolicyOfCase(c, engine.info().transformer->depth));
   return engine.Generate(jobs, options, run.ops);
 }
 

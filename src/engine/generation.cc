@@ -125,6 +125,7 @@ Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, Sca
                                            logits_.view().Rows(0, streams() * L), ops_, tensors,
                                            options_.cancel));
 
+  if (tensors && kv_.policy && !run.step.last) SeeKept(scale);
   for (int64_t i = 0; i < images(); ++i) Guide(i, scale);
   const Shape logits_shape{images(), L, config.bits, 2};
   See(scale, "logits", logits_.view().Rows(0, images() * L).Reshape(logits_shape));
@@ -219,6 +220,20 @@ void Generation::AddCode(int64_t image, int64_t scale, ConstView bits_Ld) {
     Tensor resized(DType::kF32, summed.shape(), use);
     ResizeBilinear(code.view(), resized.view(), ops_);
     AddInPlace(summed.view(), resized.view(), ops_);
+  }
+}
+
+// "scaleNN.layerNN.kept" [streams, heads, m]: the tokens that each head holds after the scale's trim.
+void Generation::SeeKept(int64_t scale) const {
+  const KvCacheShape& shape = cache_->shape();
+  for (int64_t layer = 0; layer < shape.layers; ++layer) {
+    Tensor kept(DType::kI32, {shape.streams, shape.heads, cache_->TokensHeld(layer)}, {});
+    int32_t* to = kept.data<int32_t>();
+    for (int64_t i = 0; i < shape.streams * shape.heads; ++i) {
+      const std::span<const int32_t> tokens = cache_->Tokens(layer, i / shape.heads, i % shape.heads);
+      to = std::copy(tokens.begin(), tokens.end(), to);
+    }
+    See(scale, fmt::format("layer{:02d}.kept", layer), kept.view());
   }
 }
 

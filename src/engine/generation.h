@@ -36,6 +36,7 @@ class Generation {
   // Guided logits of an image, in place of its conditional stream's: [L, d, 2].
   ConstView Guide(int64_t image, int64_t scale);
   void AddCode(int64_t image, int64_t scale, ConstView bits);
+  void SeeKept(int64_t scale) const;
   void See(int64_t scale, std::string_view what, ConstView tensor) const;
   std::span<const GeneratedImage> done() const { return result_.images; }
 

@@ -6,7 +6,8 @@
 
 namespace nextscale {
 
-// y = silu(gate) * x, silu(z) = z / (1 + exp(-z)). SwiGLU. Any equal shapes; f32 or bf16, all three the same; y may be gate or x.
+// y = silu(gate) * x, silu(z) = z / (1 + exp(-z)). SwiGLU. Any equal shapes; f32 or bf16, all three the same;
+// y may be gate or x.
 void SiluMul(ConstView gate, ConstView x, View y, const OpContext& ctx);
 // y = gelu_tanh(gate) * x: T5's gated GELU.
 void GeluMul(ConstView gate, ConstView x, View y, const OpContext& ctx);

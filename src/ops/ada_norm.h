@@ -1,4 +1,5 @@
-// Adaptive layer norm of the blocks and the head (Infinity's ada_layer_norm): y = LN(x) * (1 + scale) + shift, LN without weights.
+// Adaptive layer norm of the blocks and the head (Infinity's ada_layer_norm): y = LN(x) * (1 + scale) +
+// shift, LN without weights.
 #pragma once
 
 #include "ops/context.h"
@@ -7,12 +8,12 @@
 namespace nextscale {
 
 struct AdaNormArgs {
-  ConstView x;                   // [B*L, C] f32
-  View y;                        // [B*L, C] f32 or bf16
-  int64_t rows_per_stream = 0;   // L
+  ConstView x;                  // [B*L, C] f32
+  View y;                       // [B*L, C] f32 or bf16
+  int64_t rows_per_stream = 0;  // L
   const float* scale_BC = nullptr;
   const float* shift_BC = nullptr;
-  int64_t stream_stride = 0;     // floats from one stream's scale (and shift) to the next
+  int64_t stream_stride = 0;  // floats from one stream's scale (and shift) to the next
   float eps = 1e-6f;
 };
 

@@ -28,7 +28,8 @@ void Zero(const QueryBlock& block) {
 }  // namespace
 
 int64_t PackedValueBytes(int64_t heads, int64_t S, int64_t D, int64_t threads) {
-  const int64_t head_bytes = (S + kKeyTile - 1) / kKeyTile * kKeyTile * PaddedWidth(D) * static_cast<int64_t>(sizeof(bf16_t));
+  const int64_t head_bytes =
+      (S + kKeyTile - 1) / kKeyTile * kKeyTile * PaddedWidth(D) * static_cast<int64_t>(sizeof(bf16_t));
   return std::min(heads, std::max(threads, kPackedBytes / std::max<int64_t>(head_bytes, 1))) * head_bytes;
 }
 

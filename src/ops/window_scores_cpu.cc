@@ -1,9 +1,9 @@
 // Queries lie across the lanes, so that the softmax over keys is vertical and each key is read once.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/window_scores_cpu.cc"
+#include "hwy/contrib/math/math-inl.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "hwy/contrib/math/math-inl.h"
 //
 #include "ops/window_scores_internal.h"
 
@@ -13,9 +13,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 void WindowScoresTarget(const WindowScoresArgs& args, std::span<float> scores, std::byte* scratch) {
   const hn::ScalableTag<float> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), columns = PaddedQueries(static_cast<int64_t>(args.rows.size()));
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)),
+                columns = PaddedQueries(static_cast<int64_t>(args.rows.size()));
   const int64_t keys = static_cast<int64_t>(scores.size()), rows = static_cast<int64_t>(args.rows.size());
-  float* q_DW = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch) + 63) & ~uintptr_t{63});  // queries, transposed
+  float* q_DW = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch) + 63) &
+                                         ~uintptr_t{63});  // queries, transposed
   float* logits_SW = q_DW + args.D * columns;
   float* most_W = logits_SW + keys * columns;
   float* inverse_W = most_W + columns;
@@ -35,7 +37,8 @@ void WindowScoresTarget(const WindowScoresArgs& args, std::span<float> scores, s
         even = hn::MulAdd(hn::Set(d, row[c]), hn::Load(d, q_DW + c * columns + w), even);
         odd = hn::MulAdd(hn::Set(d, row[c + 1]), hn::Load(d, q_DW + (c + 1) * columns + w), odd);
       }
-      if (args.D % 2) even = hn::MulAdd(hn::Set(d, row[args.D - 1]), hn::Load(d, q_DW + (args.D - 1) * columns + w), even);
+      if (args.D % 2)
+        even = hn::MulAdd(hn::Set(d, row[args.D - 1]), hn::Load(d, q_DW + (args.D - 1) * columns + w), even);
       const auto logit = hn::Add(even, odd);
       hn::Store(logit, d, logits_SW + j * columns + w);
       hn::Store(hn::Max(hn::Load(d, most_W + w), logit), d, most_W + w);
@@ -56,7 +59,8 @@ void WindowScoresTarget(const WindowScoresArgs& args, std::span<float> scores, s
   }
   for (int64_t j = 0; j < keys; ++j) {
     auto sum = hn::Zero(d);
-    for (int64_t w = 0; w < columns; w += lanes) sum = hn::MulAdd(hn::Load(d, logits_SW + j * columns + w), hn::Load(d, inverse_W + w), sum);
+    for (int64_t w = 0; w < columns; w += lanes)
+      sum = hn::MulAdd(hn::Load(d, logits_SW + j * columns + w), hn::Load(d, inverse_W + w), sum);
     scores[j] = hn::GetLane(hn::SumOfLanes(d, sum));
   }
 }

@@ -29,7 +29,8 @@ int64_t StatusField(const char* field) {
 }  // namespace
 
 std::string_view Name(Account account) {
-  constexpr std::array<std::string_view, kAccounts> kNames = {"weights", "kv", "text_kv", "prune", "activations", "scratch"};
+  constexpr std::array<std::string_view, kAccounts> kNames = {"weights", "kv",          "text_kv",
+                                                              "prune",   "activations", "scratch"};
   return kNames[static_cast<int>(account)];
 }
 
@@ -50,7 +51,8 @@ Buffer::Buffer(size_t bytes, MemoryUse use) : size_(bytes), use_(use) {
   if (bytes >= kOwnMapping) {
     void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     NS_CHECK(p != MAP_FAILED, "out of memory: {} bytes for {}", bytes, Name(use.account));
-    if (bytes >= kHugePage) ::madvise(p, bytes, MADV_HUGEPAGE);  // a quarter of a run went into faults of small pages
+    if (bytes >= kHugePage)
+      ::madvise(p, bytes, MADV_HUGEPAGE);  // a quarter of a run went into faults of small pages
     data_ = static_cast<std::byte*>(p);
   } else {
     data_ = static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));

@@ -1,4 +1,5 @@
-// Memory with accounts: each buffer is charged to one account of a ledger, so that a run can say what it holds and where its peak was.
+// Memory with accounts: each buffer is charged to one account of a ledger, so that a run can say what it
+// holds and where its peak was.
 #pragma once
 
 #include <array>
@@ -18,8 +19,12 @@ std::string_view Name(Account account);  // "weights", "kv", "text_kv", "prune",
 class MemoryLedger {
  public:
   void Charge(Account account, int64_t bytes);  // negative gives back
-  int64_t current(Account account) const { return accounts_[Index(account)].current.load(std::memory_order_relaxed); }
-  int64_t peak(Account account) const { return accounts_[Index(account)].peak.load(std::memory_order_relaxed); }
+  int64_t current(Account account) const {
+    return accounts_[Index(account)].current.load(std::memory_order_relaxed);
+  }
+  int64_t peak(Account account) const {
+    return accounts_[Index(account)].peak.load(std::memory_order_relaxed);
+  }
   int64_t total_peak() const { return total_.peak.load(std::memory_order_relaxed); }
 
  private:
@@ -38,8 +43,8 @@ struct MemoryUse {
   Account account = Account::kScratch;
 };
 
-// Owned bytes, aligned to 64, not initialised. From 1 MiB on a mapping of its own, so that freeing gives the pages back at once;
-// with huge pages where the kernel grants them. Move only.
+// Owned bytes, aligned to 64, not initialised. From 1 MiB on a mapping of its own, so that freeing gives the
+// pages back at once; with huge pages where the kernel grants them. Move only.
 class Buffer {
  public:
   Buffer() = default;

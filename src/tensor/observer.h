@@ -10,8 +10,8 @@ namespace nextscale {
 class TensorObserver {
  public:
   virtual ~TensorObserver() = default;
-  // `name` as in the golden files: "cond", "stream0.text_rows", "scale03.input", "scale03.block00", "scale03.logits", …
-  // The view is valid during the call only.
+  // `name` as in the golden files: "cond", "stream0.text_rows", "scale03.input", "scale03.block00",
+  // "scale03.logits", … The view is valid during the call only.
   virtual void See(std::string_view name, ConstView tensor) = 0;
 };
 

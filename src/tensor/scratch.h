@@ -9,13 +9,15 @@
 
 namespace nextscale {
 
-// One growing buffer a thread, and one that all threads of a call share. Contents do not outlive the op that asked for them.
+// One growing buffer a thread, and one that all threads of a call share. Contents do not outlive the op that
+// asked for them.
 class Scratch {
  public:
   Scratch(int threads, MemoryLedger* ledger) : per_thread_(threads), use_{ledger, Account::kScratch} {}
 
   std::byte* ForThread(int thread, size_t bytes) {
-    NS_CHECK(thread >= 0 && thread < static_cast<int>(per_thread_.size()), "thread {} of {}", thread, per_thread_.size());
+    NS_CHECK(thread >= 0 && thread < static_cast<int>(per_thread_.size()), "thread {} of {}", thread,
+             per_thread_.size());
     return Grown(per_thread_[thread], bytes);
   }
   std::byte* Shared(size_t bytes) { return Grown(shared_, bytes); }  // outside parallel regions only

@@ -56,7 +56,8 @@ void Tensor::FillZero() {
 }
 
 void ConvertFloats(const void* from, DType from_type, void* to, DType to_type, int64_t n) {
-  NS_CHECK(IsFloat(from_type) && (to_type == DType::kF32 || to_type == DType::kBF16), "{} to {}", Name(from_type), Name(to_type));
+  NS_CHECK(IsFloat(from_type) && (to_type == DType::kF32 || to_type == DType::kBF16), "{} to {}",
+           Name(from_type), Name(to_type));
   if (from_type == to_type) {
     std::memcpy(to, from, static_cast<size_t>(n) * SizeOf(to_type));
     return;
@@ -68,10 +69,17 @@ void ConvertFloats(const void* from, DType from_type, void* to, DType to_type, i
     const void* p = static_cast<const std::byte*>(from) + at * static_cast<int64_t>(SizeOf(from_type));
     float* f = to_type == DType::kF32 ? static_cast<float*>(to) + at : block;
     switch (from_type) {
-      case DType::kF32: std::memcpy(f, p, static_cast<size_t>(m) * 4); break;
-      case DType::kBF16: ToFloats<bf16_t>(p, f, m); break;
-      case DType::kF64: ToFloats<double>(p, f, m); break;
-      default: HalvesToFloats(p, f, m);
+      case DType::kF32:
+        std::memcpy(f, p, static_cast<size_t>(m) * 4);
+        break;
+      case DType::kBF16:
+        ToFloats<bf16_t>(p, f, m);
+        break;
+      case DType::kF64:
+        ToFloats<double>(p, f, m);
+        break;
+      default:
+        HalvesToFloats(p, f, m);
     }
     if (to_type == DType::kBF16) {
       for (int64_t i = 0; i < m; ++i) static_cast<bf16_t*>(to)[at + i] = bf16_t(f[i]);

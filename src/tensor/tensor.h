@@ -49,7 +49,8 @@ class BasicView {
 
   template <typename T>
   auto* data() const {
-    NS_CHECK(DTypeOf<T>::value == dtype_, "{} asked of a tensor of {}", Name(DTypeOf<T>::value), Name(dtype_));
+    NS_CHECK(DTypeOf<T>::value == dtype_, "{} asked of a tensor of {}", Name(DTypeOf<T>::value),
+             Name(dtype_));
     if constexpr (std::is_const_v<Byte>) {
       return reinterpret_cast<const T*>(data_);
     } else {
@@ -59,12 +60,14 @@ class BasicView {
 
   // Part [begin, begin + n) of the outermost dimension.
   BasicView Rows(int64_t begin, int64_t n) const {
-    NS_CHECK(begin >= 0 && n >= 0 && begin + n <= shape_[0], "rows {}..{} of {}", begin, begin + n, shape_[0]);
+    NS_CHECK(begin >= 0 && n >= 0 && begin + n <= shape_[0], "rows {}..{} of {}", begin, begin + n,
+             shape_[0]);
     std::array<int64_t, 6> dims{};
     for (int i = 0; i < shape_.rank(); ++i) dims[i] = shape_[i];
     dims[0] = n;
     const int64_t row = shape_[0] ? elements() / shape_[0] : 0;
-    return {data_ + begin * row * static_cast<int64_t>(SizeOf(dtype_)), dtype_, Shape(std::span<const int64_t>(dims.data(), shape_.rank()))};
+    return {data_ + begin * row * static_cast<int64_t>(SizeOf(dtype_)), dtype_,
+            Shape(std::span<const int64_t>(dims.data(), shape_.rank()))};
   }
   // The same elements under another shape.
   BasicView Reshape(Shape shape) const {
@@ -96,8 +99,14 @@ class Tensor {
 
   View view() { return {buffer_.data(), dtype_, shape_}; }
   ConstView view() const { return {buffer_.data(), dtype_, shape_}; }
-  template <typename T> T* data() { return view().template data<T>(); }
-  template <typename T> const T* data() const { return view().template data<T>(); }
+  template <typename T>
+  T* data() {
+    return view().template data<T>();
+  }
+  template <typename T>
+  const T* data() const {
+    return view().template data<T>();
+  }
   void FillZero();
 
  private:

@@ -68,8 +68,8 @@ TEST(Interrupt, FinishedPicturesStayAndTheStatusIs130) {
   const fs::path folder = Temporary("pictures");
   fs::remove_all(folder);
   const std::string report = Temporary("report.json");
-  Program program({"-p", "x", "--pixels", "0.06M", "--count", "5000", "-s", "1", "-o",
-                   folder.string() + "/", "--report", report});
+  Program program({"-p", "x", "--pixels", "0.06M", "--count", "5000", "-s", "1", "-o", folder.string() + "/",
+                   "--report", report});
   ASSERT_NE(program.WaitFor("seed 1 "), "");
   program.Send(SIGINT);
   EXPECT_EQ(program.ExitStatus(), 130);

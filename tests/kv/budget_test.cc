@@ -19,7 +19,8 @@ json Request(const std::string& name) {
 // Tokens that each layer adds at each scale of a golden request.
 LayerTable Added(const json& request, int64_t layers) {
   LayerTable added;
-  for (const json& map : request["scales"]) added.push_back(std::vector<int64_t>(layers, map[0].get<int64_t>() * map[1].get<int64_t>()));
+  for (const json& map : request["scales"])
+    added.push_back(std::vector<int64_t>(layers, map[0].get<int64_t>() * map[1].get<int64_t>()));
   if (request["pruner"].is_null()) return added;
   for (const auto& [scale, ratio] : request["pruner"]["ratios"].items()) {
     std::vector<int64_t>& row = added[std::stoi(scale)];
@@ -51,7 +52,10 @@ TEST_P(GoldenBudgets, EqualTheOraclesTable) {
   LayerTable table;
   if (policy["name"] == "scalekv") {
     table = ScaleKvBudgets(added, Drafters(policy, added.size(), layers),
-                           {.uniform = budget, .refiner_start = policy["refiner_budget"], .decay = policy["decay"], .window = policy["window"]});
+                           {.uniform = budget,
+                            .refiner_start = policy["refiner_budget"],
+                            .decay = policy["decay"],
+                            .window = policy["window"]});
   } else if (policy["name"] == "pyramidkv") {
     table = PyramidBudgets(added, budget, policy["window"], policy["beta"]);
   } else {
@@ -61,12 +65,14 @@ TEST_P(GoldenBudgets, EqualTheOraclesTable) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenBudgets,
-                         testing::Values("sliding", "streaming", "snapkv", "pyramidkv", "scalekv-paper", "scalekv-paper-nonsquare", "fastvar+scalekv"));
+                         testing::Values("sliding", "streaming", "snapkv", "pyramidkv", "scalekv-paper",
+                                         "scalekv-paper-nonsquare", "fastvar+scalekv"));
 
 // scalekv.md, "A free exact test of the memory arithmetic": the paper's Table 1, in MiB.
 TEST(Budgets, ReproduceThePapersMemoryColumn) {
   const auto mib = [](int64_t layers, int64_t width, int64_t tokens) {
-    return (8 * 2 * layers * tokens * width * (4 + 2)) >> 20;  // rounded down; batch 8, two streams, K in f32 and V in bf16
+    return (8 * 2 * layers * tokens * width * (4 + 2)) >>
+           20;  // rounded down; batch 8, two streams, K in f32 and V in bf16
   };
   const int64_t P = 6425;
   EXPECT_EQ(mib(32, 2048, P), 38550);
@@ -97,11 +103,14 @@ TEST(Budgets, FollowThePublishedDrafters) {
   for (int64_t n : maps) added.push_back(std::vector<int64_t>(32, n));
   LayerFlags drafter(maps.size(), std::vector<bool>(32, false));
   for (auto& row : drafter) row[0] = row[23] = true;
-  const LayerTable table = ScaleKvBudgets(added, drafter, {.uniform = 650, .refiner_start = 1154, .decay = 56});
-  for (size_t k = 8; k < maps.size(); ++k) EXPECT_EQ(std::accumulate(table[k].begin(), table[k].end(), int64_t{0}), 650 * 32) << k;
+  const LayerTable table =
+      ScaleKvBudgets(added, drafter, {.uniform = 650, .refiner_start = 1154, .decay = 56});
+  for (size_t k = 8; k < maps.size(); ++k)
+    EXPECT_EQ(std::accumulate(table[k].begin(), table[k].end(), int64_t{0}), 650 * 32) << k;
 }
 
-// A budget of a scale sums to the total whenever tokens exist to fill it, and no layer holds more than exists.
+// A budget of a scale sums to the total whenever tokens exist to fill it, and no layer holds more than
+// exists.
 TEST(Budgets, SumToTheTotalWheneverTokensExist) {
   const std::vector<int64_t> maps = {1, 4, 16, 36, 64, 144, 256, 400, 576, 1024, 1600, 2304, 4096};
   const int64_t P = 6425;
@@ -112,8 +121,12 @@ TEST(Budgets, SumToTheTotalWheneverTokensExist) {
       const int64_t uniform = UniformBudget(percent, P), window = WindowSize(uniform, true);
       LayerFlags drafter(maps.size(), std::vector<bool>(layers, false));
       for (size_t k = 0; k < maps.size(); ++k) drafter[k][(k * 5) % layers] = true;
-      const ScaleKvBudgetArgs args{.uniform = uniform, .refiner_start = uniform * 600 / 650, .decay = uniform * 70 / 650, .window = window};
-      for (const LayerTable& table : {ScaleKvBudgets(added, drafter, args), PyramidBudgets(added, uniform, WindowSize(uniform, false), 20)}) {
+      const ScaleKvBudgetArgs args{.uniform = uniform,
+                                   .refiner_start = uniform * 600 / 650,
+                                   .decay = uniform * 70 / 650,
+                                   .window = window};
+      for (const LayerTable& table : {ScaleKvBudgets(added, drafter, args),
+                                      PyramidBudgets(added, uniform, WindowSize(uniform, false), 20)}) {
         std::vector<int64_t> exist(layers, 0);
         for (size_t k = 0; k < maps.size(); ++k) {
           int64_t sum = 0, existing = 0;
@@ -124,7 +137,8 @@ TEST(Budgets, SumToTheTotalWheneverTokensExist) {
             existing += exist[l];
             exist[l] = table[k][l] + added[k][l];
           }
-          ASSERT_EQ(sum, std::min(existing, k ? uniform * layers : 0)) << layers << " layers, " << percent << "%, scale " << k;
+          ASSERT_EQ(sum, std::min(existing, k ? uniform * layers : 0))
+              << layers << " layers, " << percent << "%, scale " << k;
         }
       }
     }

@@ -48,7 +48,8 @@ class CacheTest : public testing::Test {
 };
 
 TEST_F(CacheTest, AppendsInOrderAndCountsBytes) {
-  KvCache cache({.layers = 2, .streams = kStreams, .heads = kHeads, .head_dim = kDim, .capacity = 10}, DType::kF32, &ledger_);
+  KvCache cache({.layers = 2, .streams = kStreams, .heads = kHeads, .head_dim = kDim, .capacity = 10},
+                DType::kF32, &ledger_);
   Add(cache, 1, 0, 1);
   Add(cache, 1, 1, 4);
   EXPECT_THAT(Keys(cache, 1, 3), ElementsAre(0, 1, 2, 3, 4));
@@ -59,7 +60,8 @@ TEST_F(CacheTest, AppendsInOrderAndCountsBytes) {
 }
 
 TEST_F(CacheTest, KeepsADifferentSelectionForEachHead) {
-  KvCache cache({.layers = 1, .streams = kStreams, .heads = kHeads, .head_dim = kDim, .capacity = 10}, DType::kF32, &ledger_);
+  KvCache cache({.layers = 1, .streams = kStreams, .heads = kHeads, .head_dim = kDim, .capacity = 10},
+                DType::kF32, &ledger_);
   Add(cache, 0, 0, 4);
   Make(4, 3);
   const std::vector<std::vector<int32_t>> keep = {{0, 1, 2, 3, 4, 5, 6}, {1, 3, 5}, {6}, {0, 4, 5, 6}};
@@ -76,7 +78,8 @@ TEST_F(CacheTest, KeepsADifferentSelectionForEachHead) {
 
 TEST_F(CacheTest, GivesMemoryBackAtOnce) {
   const int64_t before = ResidentBytes(), tokens = 1 << 18;
-  KvCache cache({.layers = 1, .streams = kStreams, .heads = kHeads, .head_dim = kDim, .capacity = tokens}, DType::kF32, &ledger_);
+  KvCache cache({.layers = 1, .streams = kStreams, .heads = kHeads, .head_dim = kDim, .capacity = tokens},
+                DType::kF32, &ledger_);
   Add(cache, 0, 0, tokens);
   k_ = Tensor();
   v_ = Tensor();

@@ -68,14 +68,15 @@ TEST(ScaleKv, ObservesPatchCentres) {
   EXPECT_EQ(centres[0], 0);
   EXPECT_EQ(centres[1], 2);
   EXPECT_EQ(centres[5], 2 * 8 + 2);
-  EXPECT_EQ(PatchCentres({64, 64}, 4)[0], 7 * 64 + 7);           // i*n/g + (n/g-1)/2
+  EXPECT_EQ(PatchCentres({64, 64}, 4)[0], 7 * 64 + 7);            // i*n/g + (n/g-1)/2
   EXPECT_EQ(PatchCentres({1, 1}, 4), (std::vector<int32_t>{0}));  // an edge of n < g tokens has n patches
   EXPECT_EQ(PatchCentres({2, 3}, 4).size(), 6u);
 }
 
 TEST(ScaleKv, TakesTheNearestKeptTokensAfterPruning) {
   const auto policy = MakeScaleKv({.window = 4, .scale_ends = {16}});
-  // Centres of 2 x 2 patches of a 4 x 4 map: (0,0) (0,2) (2,0) (2,2); kept are the second column and the last row.
+  // Centres of 2 x 2 patches of a 4 x 4 map: (0,0) (0,2) (2,0) (2,2); kept are the second column and the last
+  // row.
   const std::vector<int32_t> at = {1, 5, 9, 12, 13, 14, 15};
   const ObservationWindow window = policy->Window({.scale = 0, .map = {4, 4}, .cached = 0, .n = 7, .at = at});
   // (0,0) -> (0,1); (0,2) -> (1,1) at distance 2, as (0,1) is taken; (2,0) -> (2,1); (2,2) -> (3,2).
@@ -87,7 +88,8 @@ TEST(ScaleKv, KeepsTheWindowAndWhatItLooksAt) {
   const std::vector<int32_t> tokens = Numbers(8), window = {5};
   std::vector<float> scores(8, 0.0f);
   scores[1] = 1.0f;
-  EXPECT_THAT(policy->Select({.tokens = tokens, .window = window, .scores = scores, .budget = 2}), ElementsAre(0, 5));  // the pool spreads it to 0..3
+  EXPECT_THAT(policy->Select({.tokens = tokens, .window = window, .scores = scores, .budget = 2}),
+              ElementsAre(0, 5));  // the pool spreads it to 0..3
 }
 
 TEST(ScaleKvReference, TakesTheLastTokensAsASquareWhateverTheMap) {
@@ -105,7 +107,8 @@ TEST(ScaleKvReference, PoolsWithMaxOverAllButTheWindow) {
   const std::vector<int32_t> tokens = Numbers(8), window = {7};
   const std::vector<float> scores = {-5, -5, -5, -1, -5, -5, -9, 100};
   // The maximum -1 at place 3 spreads over 1..5; the lower places win.
-  EXPECT_THAT(policy->Select({.tokens = tokens, .window = window, .scores = scores, .budget = 4}), ElementsAre(1, 2, 3, 7));
+  EXPECT_THAT(policy->Select({.tokens = tokens, .window = window, .scores = scores, .budget = 4}),
+              ElementsAre(1, 2, 3, 7));
 }
 
 }  // namespace
