@@ -1,10 +1,10 @@
 // Queries lie across the lanes, so that the softmax over keys is vertical and each key is read once.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/window_scores_cpu.cc"
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 //
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
 #include "ops/window_scores_internal.h"
 
 HWY_BEFORE_NAMESPACE();
