@@ -195,7 +195,7 @@ StatusOr<std::string> EncodePng(const Image& image, const ImageText& text, const
   for (const auto& [key, utf8] : text) {
     std::string latin1;
     const bool fits = ToLatin1(utf8, &latin1);
-    values.push_back(fits ? std::move(latin1) : utf8);
+    values.push_back(fits ? latin1 : utf8);
     png_text chunk{};
     chunk.compression = fits ? PNG_TEXT_COMPRESSION_NONE : PNG_ITXT_COMPRESSION_NONE;
     chunk.key = const_cast<char*>(key.c_str());

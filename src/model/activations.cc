@@ -22,7 +22,7 @@ int64_t WideRowBytes(const TransformerConfig& c, DType dtype) {
 
 Activations::Activations(const TransformerConfig& c, const ActivationsShape& shape, DType dtype,
                          MemoryLedger* ledger)
-    : heads_(c.heads), head_dim_(c.head_dim()), dtype_(dtype) {
+    : heads_(c.heads), head_dim_(c.head_dim()) {
   const MemoryUse use{ledger, Account::kActivations};
   const int64_t rows = shape.streams * shape.most_tokens;
   x_ = Tensor(DType::kF32, {rows, c.width}, use);

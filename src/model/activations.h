@@ -34,7 +34,6 @@ class Activations {
 
  private:
   int64_t heads_, head_dim_;
-  DType dtype_;
   Tensor x_, h_, q_, k_, v_, wide_, wide_gate_, ada_;
 };
 

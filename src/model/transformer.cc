@@ -79,12 +79,12 @@ Status Transformer::ConditionStream(ConstView rows, int64_t stream, Conditioning
   if (!RmsNorm(rows, normed.view(), weights_.text_norm.data<float>(), kEps, ops))
     return NotFinite("the text encoder's output");
 
+  const int64_t pool_dim = C / config_.pool_heads;
   // Attentive pooling: one learned query a head over the text rows.
-  Tensor kv(DType::kF32, {T, 2 * C}, use),
-      split(DType::kF32, {2, config_.pool_heads, T, C / config_.pool_heads}, use),
+  Tensor kv(DType::kF32, {T, 2 * C}, use), split(DType::kF32, {2, config_.pool_heads, T, pool_dim}, use),
       pooled(DType::kF32, {1, C}, use);
   Linear(weights_.pool_kv, {.x = normed.view(), .y = kv.view(), .rows_per_stream = T}, ops);
-  SplitHeads(kv.view(), split.view(), 2, config_.pool_heads, C / config_.pool_heads, ops);
+  SplitHeads(kv.view(), split.view(), 2, config_.pool_heads, pool_dim, ops);
   std::vector<HeadKv> heads;
   PushHeads(split.view(), heads);
   Attention({.q = weights_.pool_q.view().Reshape({1, C}),
@@ -92,9 +92,9 @@ Status Transformer::ConditionStream(ConstView rows, int64_t stream, Conditioning
              .B = 1,
              .L = 1,
              .H = config_.pool_heads,
-             .D = C / config_.pool_heads,
+             .D = pool_dim,
              .current_BH = heads,
-             .scale = 1.0f / std::sqrt(static_cast<float>(C / config_.pool_heads))},
+             .scale = 1.0f / std::sqrt(static_cast<float>(pool_dim))},
             ops);
   Linear(weights_.pool_proj, {.x = pooled.view(), .y = out.cond.view().Rows(stream, 1), .rows_per_stream = 1},
          ops);

@@ -22,11 +22,11 @@ struct AxisTable {
 
 // In f32 as torch: inverse frequencies, then angles, rounded to f32 before the cosine.
 AxisTable AtPositions(std::span<const int64_t> positions, int64_t D) {
-  const int64_t pairs = D / 4;
+  const int64_t pairs = D / 4, half = D / 2;
   AxisTable table{pairs, {}, {}};
   for (const int64_t position : positions) {
     for (int64_t i = 0; i < pairs; ++i) {
-      const float exponent = static_cast<float>(2 * i) / static_cast<float>(D / 2);
+      const float exponent = static_cast<float>(2 * i) / static_cast<float>(half);
       const float inverse_frequency =
           1.0f / static_cast<float>(std::pow(10000.0, static_cast<double>(exponent)));
       const double angle = static_cast<float>(position) * inverse_frequency;
