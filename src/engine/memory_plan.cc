@@ -9,7 +9,7 @@ namespace {
 
 // The program itself: code of the libraries it links, the OpenMP run-time, small allocations. Measured with
 // the bundled model, VmHWM less what the accounts hold.
-constexpr int64_t kProgramBytes = int64_t{48} << 20;
+constexpr int64_t kProgramBytes = int64_t{22} << 20;
 
 int64_t& Of(MemoryPlan& plan, Account account) { return plan.accounts[static_cast<int>(account)]; }
 
