@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
 
+#include "cli/flag_list.h"
 #include "cli/type_flags.h"
-#include "kv/kv_options.h"
 
 namespace nextscale {
 namespace {
@@ -115,18 +114,8 @@ void DeclareMachine(CLI::App& app, GenerateFlags& f) {
 }
 
 void DeclareLater(CLI::App& app, GenerateFlags& f) {
-  const std::string later = "; not in this version yet";
-  app.add_option("--kv", f.kv, "cache policy: full; others are not in this version yet")
-      ->capture_default_str()
-      ->type_name("POLICY");
-  app.add_option("--kv-budget", f.kv_budget, "10% or tokens" + later);
-  app.add_option("--kv-plan", f.kv_plan, "a plan of calibrate" + later)->type_name("FILE");
-  app.add_option("--kv-type", f.kv_type, "type of the cache" + later)->type_name("TYPE");
-  app.add_option("--prune", f.prune, "token pruning: fastvar, fastvar-mild, fastvar-fast" + later);
-  app.add_option("--prune-ratios", f.prune_ratios, "by scale, e.g. 9=0.4,10=0.5" + later);
-  app.add_option("--prune-source", f.prune_source, "scale that restores what was pruned" + later);
-  app.add_option("--prune-layers", f.prune_layers, "A-B" + later);
-  app.add_option("--uncond-until", f.uncond_until, "last scale with the unconditional stream" + later);
+  app.add_option("--uncond-until", f.uncond_until,
+                 "last scale with the unconditional stream; not in this version yet");
 }
 
 // Comma-separated items, each parsed by `parse(item, value) -> bool`.
@@ -150,15 +139,8 @@ StatusOr<std::vector<T>> ParseList(const std::string& text, const std::string& f
 }
 
 template <typename T>
-bool ParseWhole(const std::string& text, T& value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end;
-}
-
-template <typename T>
 bool ParseFinite(const std::string& text, T& value) {
-  return ParseWhole(text, value) && std::isfinite(value);
+  return ParseWhole<T>(text, value) && std::isfinite(value);
 }
 
 }  // namespace
@@ -168,21 +150,15 @@ void DeclareGenerateFlags(CLI::App& app, GenerateFlags& flags) {
   DeclareInputs(app, flags);
   DeclareOutputs(app, flags);
   DeclareSampling(app, flags);
+  AddKvFlags(app, flags.kv);
+  AddPruneFlags(app, flags.prune);
   DeclareMachine(app, flags);
   DeclareLater(app, flags);
   app.footer("Example: nextscale generate -p \"red apple, fluent 3d style\" -s 7 -o apple.png");
 }
 
 Status CheckFlags(const GenerateFlags& f) {
-  NS_ASSIGN_OR_RETURN(const KvPolicyKind policy, ParseKvPolicy(f.kv));
-  if (policy != KvPolicyKind::kFull) return NotYet(fmt::format("--kv {}", f.kv));
-  for (const auto& [flag, value] :
-       {std::pair("--kv-budget", &f.kv_budget), std::pair("--kv-plan", &f.kv_plan),
-        std::pair("--kv-type", &f.kv_type), std::pair("--prune", &f.prune),
-        std::pair("--prune-ratios", &f.prune_ratios), std::pair("--prune-source", &f.prune_source),
-        std::pair("--prune-layers", &f.prune_layers), std::pair("--uncond-until", &f.uncond_until)}) {
-    if (!value->empty()) return NotYet(flag);
-  }
+  if (!f.uncond_until.empty()) return NotYet("--uncond-until");
   if (!f.prompts.empty() && !f.prompts_file.empty())
     return CallError("--prompt together with --prompts", "", "leave one out");
   if (f.prompts.empty() && f.prompts_file.empty())
@@ -205,7 +181,8 @@ StatusOr<std::vector<double>> ParseDoubles(const std::string& text, const std::s
 }
 
 StatusOr<std::vector<int>> ParseIntegers(const std::string& text, const std::string& flag) {
-  return ParseList<int>(text, flag, "a whole number", ParseWhole<int>);
+  return ParseList<int>(text, flag, "a whole number",
+                        [](const std::string& item, int& value) { return ParseWhole(item, value); });
 }
 
 StatusOr<int64_t> ParseBytes(const std::string& text, const std::string& flag) {

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/kv_flags.h"
 #include "cli/model_flags.h"
+#include "cli/prune_flags.h"
 #include "cli/schedule_flags.h"
 
 namespace nextscale {
@@ -26,8 +28,9 @@ struct GenerateFlags {
   std::optional<double> top_p;
   std::optional<int> top_k;
   std::string cfg_insertion_layer;
-  std::string kv = "full", kv_budget, kv_plan, kv_type, prune, prune_ratios, prune_source, prune_layers,
-              uncond_until;
+  KvFlags kv;
+  PruneFlags prune;
+  std::string uncond_until;
   std::string type, memory_limit, rng = "philox";
   std::string save_bits, from_bits;
   std::optional<int> keep_scales;

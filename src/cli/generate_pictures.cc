@@ -158,8 +158,12 @@ class PictureMaker {
       jobs.push_back(std::move(job));
     }
     Watcher watcher(*this, batch);
-    NS_ASSIGN_OR_RETURN(const BatchResult result,
-                        engine_->Generate(jobs, {.observer = &watcher, .cancel = run_.cancel}, run_.ops));
+    const Picture& first = task_.pictures[batch.front()];
+    NS_ASSIGN_OR_RETURN(
+        const BatchResult result,
+        engine_->Generate(jobs,
+                          {.kv = first.kv, .prune = first.prune, .observer = &watcher, .cancel = run_.cancel},
+                          run_.ops));
     report_.seconds.transformer += result.seconds;
     report_.scales.insert(report_.scales.end(), result.scales.begin(), result.scales.end());
     for (size_t i = 0; i < batch.size(); ++i) NS_RETURN_IF_ERROR(Finish(batch[i], result.images[i]));

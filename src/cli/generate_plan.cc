@@ -1,10 +1,10 @@
 // Memory of a run's batches before anything is loaded (generate_task.h).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/threads.h"
@@ -53,6 +53,16 @@ std::vector<std::pair<std::string, PlanRequest>> CheaperSettings(PlanRequest r) 
   return out;
 }
 
+// Batches of one kind need the same memory.
+std::string KindOf(const Picture& p, size_t pictures, bool guided) {
+  const KvFlags& kv = p.kv_flags;
+  const PruneFlags& prune = p.prune_flags;
+  const std::vector<std::string> texts = {kv.policy,    kv.budget,    kv.plan,      kv.type,     kv.options,
+                                          prune.preset, prune.ratios, prune.source, prune.layers};
+  return fmt::format("{} {} {} {} {}", p.request.schedule.ratio, p.request.schedule.scales(), pictures,
+                     guided, fmt::join(texts, "\n"));
+}
+
 StatusOr<MemoryPlan> PlanOne(const ModelInfo& info, const PlanRequest& request, bool preview) {
   NS_ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(info, request));
   if (preview) AddPreviewPhase(plan);
@@ -65,18 +75,21 @@ StatusOr<RunPlan> PlanBatches(const ModelInfo& info, const std::vector<Picture>&
                               const Batches& batches, const TextSet& texts, const EngineTypes& types,
                               bool preview) {
   RunPlan out;
-  std::set<std::tuple<double, int, size_t, bool>> planned;  // a run may have very many batches of few kinds
+  std::set<std::string> planned;  // a run may have very many batches of few kinds
   for (const std::vector<size_t>& batch : batches) {
-    const ScaleSchedule& schedule = pictures[batch[0]].request.schedule;
+    const Picture& first = pictures[batch[0]];
+    const ScaleSchedule& schedule = first.request.schedule;
     const bool guided =
         std::any_of(batch.begin(), batch.end(), [&](size_t i) { return pictures[i].request.guided(); });
-    if (!planned.insert({schedule.ratio, schedule.scales(), batch.size(), guided}).second) continue;
+    if (!planned.insert(KindOf(first, batch.size(), guided)).second) continue;
     const PlanRequest request{.schedule = schedule,
                               .batch = static_cast<int64_t>(batch.size()),
                               .guided = guided,
                               .text_tokens = texts.longest,
                               .prompts = static_cast<int64_t>(texts.texts.size()),
                               .types = types,
+                              .kv = first.kv,
+                              .prune = first.prune,
                               .threads = MaxThreads()};
     NS_ASSIGN_OR_RETURN(MemoryPlan plan, PlanOne(info, request, preview));
     if (plan.peak > out.memory.peak)

@@ -48,6 +48,24 @@ SizeFlags SizeOf(const PromptLine& line, const SizeFlags& flags) {
   return size;
 }
 
+// A line's cache and pruning settings replace the flags' one by one.
+KvFlags KvOf(const PromptLine& line, KvFlags kv) {
+  kv.policy = line.kv.value_or(kv.policy);
+  kv.budget = line.kv_budget.value_or(kv.budget);
+  kv.plan = line.kv_plan.value_or(kv.plan);
+  kv.type = line.kv_type.value_or(kv.type);
+  kv.options = line.kv_options.value_or(kv.options);
+  return kv;
+}
+
+PruneFlags PruneOf(const PromptLine& line, PruneFlags prune) {
+  prune.preset = line.prune.value_or(prune.preset);
+  prune.ratios = line.prune_ratios.value_or(prune.ratios);
+  prune.source = line.prune_source.value_or(prune.source);
+  prune.layers = line.prune_layers.value_or(prune.layers);
+  return prune;
+}
+
 Status CheckText(const std::string& text, const char* what) {
   const size_t zero = text.find('\0');
   if (zero != std::string::npos)
@@ -95,6 +113,10 @@ StatusOr<Picture> MakePicture(const PromptLine& line, const GenerateFlags& flags
   r.negative = line.negative ? line.negative : flags.negative;
   r.schedule = chosen.schedule;
   NS_RETURN_IF_ERROR(FillSampling(line, flags, setting, r));
+  picture.kv_flags = KvOf(line, flags.kv);
+  NS_ASSIGN_OR_RETURN(picture.kv, ParseKvFlags(picture.kv_flags));
+  picture.prune_flags = PruneOf(line, flags.prune);
+  NS_ASSIGN_OR_RETURN(picture.prune, ParsePruneFlags(picture.prune_flags, r.schedule.scales()));
   NS_RETURN_IF_ERROR(CheckText(r.prompt, "prompt"));
   NS_RETURN_IF_ERROR(CheckText(r.negative.value_or(""), "negative prompt"));
   NS_RETURN_IF_ERROR(CheckRequest(r, info));

@@ -14,6 +14,10 @@ struct Picture {
   PictureRequest request;
   int64_t width = 0, height = 0;  // in pixels
   std::string output;             // path
+  KvFlags kv_flags;               // this picture's own
+  KvOptions kv;
+  PruneFlags prune_flags;
+  PruneOptions prune;
 };
 
 struct PictureList {

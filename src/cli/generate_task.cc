@@ -76,13 +76,18 @@ StatusOr<std::vector<Tensor>> ReadGivenBits(const GenerateFlags& flags, const Mo
 
 Batches SplitIntoBatches(const std::vector<Picture>& pictures, int64_t most) {
   Batches batches;
-  std::map<std::pair<double, int>, size_t> open;  // ratio and scales -> the batch that is being filled
+  std::vector<size_t> open;  // batches that are being filled, one of each kind
+  const auto alike = [&](const Picture& a, const Picture& b) {
+    return a.request.schedule.maps == b.request.schedule.maps && a.kv_flags == b.kv_flags &&
+           a.prune_flags == b.prune_flags;
+  };
   for (size_t i = 0; i < pictures.size(); ++i) {
-    const ScaleSchedule& schedule = pictures[i].request.schedule;
-    const auto [at, first] = open.try_emplace({schedule.ratio, schedule.scales()}, batches.size());
-    if (!first && static_cast<int64_t>(batches[at->second].size()) == most) at->second = batches.size();
-    if (at->second == batches.size()) batches.emplace_back();
-    batches[at->second].push_back(i);
+    auto at = std::find_if(open.begin(), open.end(),
+                           [&](size_t b) { return alike(pictures[batches[b].front()], pictures[i]); });
+    if (at == open.end()) at = open.insert(at, batches.size());
+    if (*at < batches.size() && static_cast<int64_t>(batches[*at].size()) == most) *at = batches.size();
+    if (*at == batches.size()) batches.emplace_back();
+    batches[*at].push_back(i);
   }
   return batches;
 }

@@ -22,7 +22,7 @@ struct TextSet {
 };
 
 using Batches = std::vector<std::vector<size_t>>;  // indices of pictures
-// Pictures of one schedule each, at most `most`, in order of their first picture.
+// Pictures of one schedule, cache policy and pruning each, at most `most`, in order of their first picture.
 Batches SplitIntoBatches(const std::vector<Picture>& pictures, int64_t most);
 
 struct RunPlan {

@@ -46,6 +46,28 @@ json ModelJson(const ModelFlags& flags) {
   return out;
 }
 
+struct TextField {
+  const char *key, *flag;
+  const std::string& value;
+};
+std::vector<TextField> TextFields(const KvFlags& kv, const PruneFlags& prune) {
+  return {{"kv", "--kv", kv.policy},
+          {"kv_budget", "--kv-budget", kv.budget},
+          {"kv_plan", "--kv-plan", kv.plan},
+          {"kv_type", "--kv-type", kv.type},
+          {"kv_options", "--kv-options", kv.options},
+          {"prune", "--prune", prune.preset},
+          {"prune_ratios", "--prune-ratios", prune.ratios},
+          {"prune_source", "--prune-source", prune.source},
+          {"prune_layers", "--prune-layers", prune.layers}};
+}
+
+void AddTexts(const KvFlags& kv, const PruneFlags& prune, json& out) {
+  for (const TextField& field : TextFields(kv, prune)) {
+    if (!field.value.empty()) out[field.key] = field.value;
+  }
+}
+
 // Reads settings back, noting the first that is not as expected.
 class Reader {
  public:
@@ -128,7 +150,7 @@ json SettingsJson(const Picture& p, const RunSettings& run) {
   out["top_p"] = r.top_p;
   out["top_k"] = r.top_k;
   out["cfg_insertion_layer"] = r.cfg_insertion_layer;
-  out["kv"] = "full";
+  AddTexts(p.kv_flags, p.prune_flags, out);
   out["types"] = {{"transformer", Name(run.types.transformer)},
                   {"vae", Name(run.types.vae)},
                   {"text", Name(run.types.text)}};
@@ -160,6 +182,9 @@ StatusOr<std::vector<std::string>> SettingsArguments(const std::string& json_tex
                          read.Unsigned("top_k"), "--rng", read.Text("rng")});
   const std::string layers = read.List("cfg_insertion_layer");
   if (layers != "0") out.insert(out.end(), {"--cfg-insertion-layer", layers});
+  for (const TextField& field : TextFields({}, {})) {
+    if (s.contains(field.key)) out.insert(out.end(), {field.flag, read.Text(field.key)});
+  }
   const std::string types = TypesText(s);
   if (!types.empty()) out.insert(out.end(), {"--type", types});
   if (s.contains("from_bits")) {

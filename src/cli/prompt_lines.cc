@@ -29,9 +29,17 @@ constexpr TextSetting kTextSettings[] = {
     {"output", &PromptLine::output},
     {"rng", &PromptLine::rng},
     {"cfg_insertion_layer", &PromptLine::cfg_insertion_layer},
+    {"kv", &PromptLine::kv},
+    {"kv_budget", &PromptLine::kv_budget},
+    {"kv_plan", &PromptLine::kv_plan},
+    {"kv_type", &PromptLine::kv_type},
+    {"kv_options", &PromptLine::kv_options},
+    {"prune", &PromptLine::prune},
+    {"prune_ratios", &PromptLine::prune_ratios},
+    {"prune_source", &PromptLine::prune_source},
+    {"prune_layers", &PromptLine::prune_layers},
 };
-constexpr std::string_view kLater[] = {"kv",           "kv_budget",    "kv_plan",      "kv_type",     "prune",
-                                       "prune_ratios", "prune_source", "prune_layers", "uncond_until"};
+constexpr std::string_view kLater[] = {"uncond_until"};
 constexpr const char* kExample = R"(e.g. {"prompt": "red apple", "seed": 7, "cfg": 3})";
 
 // Strings, numbers and lists of numbers become the text that a flag would have.

@@ -16,6 +16,8 @@ struct PromptLine {
   std::string where;  // for messages: "prompts.jsonl, line 3"
   std::string prompt;
   std::optional<std::string> negative, cfg, tau, size, aspect, pixels, output, rng, cfg_insertion_layer;
+  std::optional<std::string> kv, kv_budget, kv_plan, kv_type, kv_options;
+  std::optional<std::string> prune, prune_ratios, prune_source, prune_layers;
   std::optional<uint64_t> seed;
   std::optional<double> top_p;
   std::optional<int> top_k;

@@ -12,6 +12,7 @@
 #include "metrics/image_io.h"
 #include "model/transformer.h"
 #include "model/vae/vae.h"
+#include "prune/pruner.h"
 
 namespace nextscale {
 
@@ -61,6 +62,7 @@ class EngineObserver : public TensorObserver {
 
 struct BatchOptions {
   KvOptions kv;
+  PruneOptions prune;
   EngineObserver* observer = nullptr;
   const CancelToken* cancel = nullptr;
 };

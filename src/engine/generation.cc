@@ -247,6 +247,8 @@ StatusOr<BatchResult> Engine::Generate(std::span<const ImageJob> jobs, const Bat
   NS_CHECK(!jobs.empty());
   for (const ImageJob& job : jobs) NS_RETURN_IF_ERROR(CheckRequest(job.request, info_));
   const ScaleSchedule& schedule = jobs.front().request.schedule;
+  NS_RETURN_IF_ERROR(Pruner::Make(options.prune, schedule.scales(), transformer_->config().depth).status());
+  if (!options.prune.ratios.empty()) return NotYet("token pruning");
   NS_ASSIGN_OR_RETURN(KvSetup kv, MakeKvSetup(options.kv, schedule.maps,
                                               Generation::TokensAdded(schedule, transformer_->config())));
   return Generation(info_, *transformer_, jobs, options, std::move(kv), ops).Run();

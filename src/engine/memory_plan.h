@@ -28,6 +28,7 @@ struct PlanRequest {
   int64_t prompts = 1;       // distinct ones, negative included
   EngineTypes types;
   KvOptions kv;
+  PruneOptions prune;
   int threads = 1;
 };
 

@@ -176,6 +176,17 @@ TEST_F(GenerateCommandTest, AMemoryLimitNamesSettingsThatFit) {
   EXPECT_TRUE(fs::is_empty("."));
 }
 
+TEST_F(GenerateCommandTest, ACachePolicyHoldsItsBudgetAndIsInTheSettings) {
+  const CommandOutcome run = Generate(
+      {"-p", "x", "-o", "a.png", "--kv", "sliding-window", "--kv-budget", "20", "--report", "r.json"});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const nlohmann::json report = nlohmann::json::parse(std::ifstream("r.json"));
+  EXPECT_EQ(report["scales"][3]["kv_tokens"], nlohmann::json({20, 20, 20, 20}));
+  const CommandOutcome settings = RunCommand({"metadata", "a.png", "--command"});
+  EXPECT_THAT(settings.out, HasSubstr("--kv sliding-window"));
+  EXPECT_THAT(settings.out, HasSubstr("--kv-budget 20"));
+}
+
 TEST_F(GenerateCommandTest, WrongCallsExitWith2AndLeaveNothing) {
   const std::vector<std::vector<std::string>> wrong = {{"-p", "x", "--bogus"},
                                                        {"-p", "x", "-p", "y", "-o", "a.png"},
@@ -184,7 +195,7 @@ TEST_F(GenerateCommandTest, WrongCallsExitWith2AndLeaveNothing) {
                                                        {"-p", "x", "--grid", "picture.png"},
                                                        {"-p", "x", "--from-bits", "none"},
                                                        {"-p", "x", "--type", "int8"},
-                                                       {"-p", "x", "--kv", "snapkv"},
+                                                       {"-p", "x", "--kv", "lru"},
                                                        {"--prompts", "none"},
                                                        {}};
   for (const auto& arguments : wrong) {

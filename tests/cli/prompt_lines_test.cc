@@ -48,7 +48,7 @@ TEST(PromptLines, ErrorsNameTheLine) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;
     EXPECT_NE(status.message().find("file, line 3"), absl::string_view::npos) << status;
   }
-  EXPECT_EQ(Parse(R"({"prompt": "x", "kv": "scalekv"})").status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(Parse(R"({"prompt": "x", "uncond_until": 3})").status().code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST(PromptLines, AnEmptyFileIsRefused) {
