@@ -16,9 +16,9 @@ Status ParseBudget(const std::string& text, KvOptions& kv) {
   const bool percent = number.ends_with('%');
   if (percent) number.remove_suffix(1);
   int64_t tokens = 0;
-  const bool good = percent ? ParseWhole(number, kv.budget_percent) && kv.budget_percent > 0 &&
-                                  kv.budget_percent <= 100
-                            : ParseWhole(number, tokens) && tokens > 0;
+  const bool good =
+      percent ? ParseWhole(number, kv.budget_percent) && kv.budget_percent > 0 && kv.budget_percent <= 100
+              : ParseWhole(number, tokens) && tokens > 0;
   if (!good)
     return CallError("--kv-budget " + text,
                      "expected a percentage above 0 and at most 100, or a number of tokens",

@@ -31,10 +31,18 @@ ScaleSchedule Schedule(const json& request) {
   return s;
 }
 
-std::string Unsupported(const json& request, const std::string& kind) {
-  if (kind == "calibrate") return "calibrate";
-  if (kind != "generate") return "";
-  return request.at("pruner").is_null() ? "" : "pruner " + request.at("pruner").at("name").get<std::string>();
+std::string Unsupported(const std::string& kind) { return kind == "calibrate" ? "calibrate" : ""; }
+
+// {"ratios": {"9": 0.4, ...}, "layers": [1, 2], "source": 8}, or null.
+PruneOptions Pruning(const json& pruner) {
+  PruneOptions out;
+  if (pruner.is_null()) return out;
+  for (const auto& [scale, left_out] : pruner.at("ratios").items())
+    out.ratios.push_back({std::stoll(scale), left_out.get<double>()});
+  out.source = pruner.at("source").get<int64_t>();
+  const auto layers = pruner.at("layers").get<std::vector<int64_t>>();
+  out.layers = {layers.at(0), layers.back()};
+  return out;
 }
 
 void FillGenerate(const json& request, ParityCase& out) {
@@ -48,6 +56,7 @@ void FillGenerate(const json& request, ParityCase& out) {
   request.at("top_k").get_to(out.top_k);
   request.at("cfg_insertion_layer").get_to(out.cfg_insertion_layer);
   out.policy = request.at("policy").dump();
+  out.prune = Pruning(request.at("pruner"));
 }
 
 ParityCase Parse(const json& request, const std::string& folder) {
@@ -63,7 +72,7 @@ ParityCase Parse(const json& request, const std::string& folder) {
   const json& tolerance = request.at("tolerance");
   out.tolerance = {tolerance.at("float").get<double>(), tolerance.at("image").get<double>(),
                    tolerance.at("pixels").get<int>()};
-  out.unsupported = Unsupported(request, out.kind);
+  out.unsupported = Unsupported(out.kind);
   if (out.kind != "encode") request.at("prompts").get_to(out.prompts);
   if (out.kind == "generate") FillGenerate(request, out);
   if (out.kind == "encode") {
@@ -100,7 +109,7 @@ StatusOr<ParityCase> ReadParityCase(const std::string& folder) {
   ParityCase out;
   try {
     out = Parse(json::parse(text), folder);
-  } catch (const json::exception& e) {
+  } catch (const std::exception& e) {  // json's, or a scale that is no number
     return FileError(path + " is not a request of golden form", e.what());
   }
   NS_RETURN_IF_ERROR(CheckCase(out, path));

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "checkpoint/model_files.h"
 #include "model/scale_schedule.h"
+#include "prune/pruner.h"
 
 namespace nextscale {
 
@@ -35,6 +36,7 @@ struct ParityCase {
   int top_k = 0;
   std::vector<int> cfg_insertion_layer;
   std::string policy;  // generate: the cache policy's JSON
+  PruneOptions prune;  // generate
   std::string input;   // encode: the picture's path
 
   std::string ExpectedPath() const { return folder + "/expected.safetensors"; }

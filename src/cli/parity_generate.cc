@@ -108,6 +108,7 @@ StatusOr<BatchResult> Generate(const ParityRun& run, const Engine& engine,
   BatchOptions options;
   options.observer = &watch;
   options.cancel = run.cancel;
+  options.prune = c.prune;
   NS_ASSIGN_OR_RETURN(options.kv, PolicyOfCase(c, engine.info().transformer->depth));
   return engine.Generate(jobs, options, run.ops);
 }

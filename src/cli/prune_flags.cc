@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "cli/flag_list.h"
 #include "prune/fastvar.h"
 

@@ -38,7 +38,7 @@ struct ScaleReport {
 };
 
 struct GeneratedImage {
-  std::vector<Tensor> bits;  // u8 [h*w, d] a scale, token by token
+  std::vector<Tensor> bits;  // u8 [h*w, d] a scale, token by token; empty for a skipped scale
   Tensor summed;             // [d_vae, H, W] f32: sum of all codes, at the last latent size
 };
 

@@ -20,13 +20,15 @@ double Seconds(std::chrono::steady_clock::time_point since) {
 }  // namespace
 
 Generation::Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs,
-                       const BatchOptions& options, KvSetup kv, const OpContext& ops)
+                       const BatchOptions& options, Pruner pruner, KvSetup kv, const OpContext& ops)
     : info_(info),
       transformer_(transformer),
       jobs_(jobs),
       options_(options),
       ops_(ops),
       schedule_(jobs.front().request.schedule),
+      pruner_(std::move(pruner)),
+      prune_store_(transformer.config().depth, ops.ledger),
       kv_(std::move(kv)) {
   const TransformerConfig& config = transformer.config();
   uncond_of_image_.assign(jobs.size(), -1);
@@ -43,8 +45,7 @@ Generation::Generation(const ModelInfo& info, const Transformer& transformer, st
     bits_.push_back(job.bits ? job.bits : own_bits_.back().get());
   }
 
-  int64_t most_tokens = 0;
-  for (MapSize m : schedule_.maps) most_tokens = std::max(most_tokens, m.tokens());
+  const int64_t most_tokens = MostTokens(schedule_, pruner_);
   const MemoryUse use{ops.ledger, Account::kActivations};
   act_ = std::make_unique<Activations>(config, ActivationsShape{streams(), most_tokens}, transformer.dtype(),
                                        ops.ledger);
@@ -71,6 +72,10 @@ StatusOr<BatchResult> Generation::Run() {
                       transformer_.Condition(rows, ops_, tensors, options_.cancel));
   double watched = 0;  // in the observer: previews are not the transformer's time
   for (int64_t scale = 0; scale < schedule_.scales(); ++scale) {
+    if (pruner_.Skips(scale)) {
+      for (GeneratedImage& image : result_.images) image.bits.emplace_back();
+      continue;
+    }
     if (options_.observer) options_.observer->ScaleBegins(scale, schedule_.maps[scale]);
     ScaleReport report{.scale = scale, .map = schedule_.maps[scale]};
     NS_RETURN_IF_ERROR(RunScale(scale, conditioning, report));
@@ -113,12 +118,15 @@ Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, Sca
                               .map = map,
                               .rope = &rope,
                               .tokens_B = tokens,
-                              .last = scale + 1 == schedule_.scales()},
+                              .last = IsLastRun(scale),
+                              .source = pruner_.source() < 0 ? MapSize() : schedule_.maps[pruner_.source()]},
                      .images = images(),
                      .image_of_stream = image_of_stream_,
                      .word_inputs = word_inputs_.view().Rows(0, images() * L),
                      .inner_guidance = inner,
-                     .kv = &kv_};
+                     .kv = &kv_,
+                     .pruner = &pruner_,
+                     .prune_store = &prune_store_};
   TensorObserver* tensors =
       options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
   NS_RETURN_IF_ERROR(transformer_.RunScale(run, conditioning, *cache_, *act_,
@@ -166,10 +174,27 @@ void Generation::MakeWordInputs(int64_t scale) {
   }
 }
 
-LayerTable Generation::TokensAdded(const ScaleSchedule& schedule, const TransformerConfig& config) {
-  LayerTable added;
-  for (MapSize m : schedule.maps) added.push_back(std::vector<int64_t>(config.depth, m.tokens()));
+LayerTable Generation::TokensAdded(const ScaleSchedule& schedule, const Pruner& pruner, int64_t depth) {
+  LayerTable added(schedule.scales(), std::vector<int64_t>(depth));
+  for (int64_t k = 0; k < schedule.scales(); ++k) {
+    for (int64_t layer = 0; layer < depth; ++layer)
+      added[k][layer] = pruner.Kept(k, layer, schedule.maps[k].tokens());
+  }
   return added;
+}
+
+int64_t Generation::MostTokens(const ScaleSchedule& schedule, const Pruner& pruner) {
+  int64_t most = 0;
+  for (int64_t k = 0; k < schedule.scales(); ++k) {
+    if (!pruner.Skips(k)) most = std::max(most, schedule.maps[k].tokens());
+  }
+  return most;
+}
+
+bool Generation::IsLastRun(int64_t scale) const {
+  int64_t next = scale + 1;
+  while (next < schedule_.scales() && pruner_.Skips(next)) ++next;
+  return next == schedule_.scales();
 }
 
 // The numbers of a scale's tokens, counted through all maps.
@@ -207,14 +232,14 @@ ConstView Generation::Guide(int64_t image, int64_t scale) {
   return cond;
 }
 
-// summed += resize(code of bits); the last scale's code as it is.
+// summed += resize(code of bits); a code of the last map's size as it is.
 void Generation::AddCode(int64_t image, int64_t scale, ConstView bits_Ld) {
   const MapSize map = schedule_.maps[scale], latent = LatentMap(map, info_.patchify);
   const MemoryUse use{ops_.ledger, Account::kActivations};
   Tensor& summed = result_.images[image].summed;
   Tensor code(DType::kF32, {summed.dim(0), latent.h, latent.w}, use);
   BitsToLatentCode(bits_Ld, map, info_.patchify, code.view());
-  if (scale + 1 == schedule_.scales()) {
+  if (code.shape() == summed.shape()) {
     AddInPlace(summed.view(), code.view(), ops_);
   } else {
     Tensor resized(DType::kF32, summed.shape(), use);
@@ -247,11 +272,11 @@ StatusOr<BatchResult> Engine::Generate(std::span<const ImageJob> jobs, const Bat
   NS_CHECK(!jobs.empty());
   for (const ImageJob& job : jobs) NS_RETURN_IF_ERROR(CheckRequest(job.request, info_));
   const ScaleSchedule& schedule = jobs.front().request.schedule;
-  NS_RETURN_IF_ERROR(Pruner::Make(options.prune, schedule.scales(), transformer_->config().depth).status());
-  if (!options.prune.ratios.empty()) return NotYet("token pruning");
-  NS_ASSIGN_OR_RETURN(KvSetup kv, MakeKvSetup(options.kv, schedule.maps,
-                                              Generation::TokensAdded(schedule, transformer_->config())));
-  return Generation(info_, *transformer_, jobs, options, std::move(kv), ops).Run();
+  const int64_t depth = transformer_->config().depth;
+  NS_ASSIGN_OR_RETURN(Pruner pruner, Pruner::Make(options.prune, schedule.scales(), depth));
+  NS_ASSIGN_OR_RETURN(
+      KvSetup kv, MakeKvSetup(options.kv, schedule.maps, Generation::TokensAdded(schedule, pruner, depth)));
+  return Generation(info_, *transformer_, jobs, options, std::move(pruner), std::move(kv), ops).Run();
 }
 
 }  // namespace nextscale

@@ -13,10 +13,12 @@ namespace nextscale {
 class Generation {
  public:
   Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs,
-             const BatchOptions& options, KvSetup kv, const OpContext& ops);
+             const BatchOptions& options, Pruner pruner, KvSetup kv, const OpContext& ops);
   StatusOr<BatchResult> Run();
-  // [K][L]: how many tokens each layer adds to its cache at each scale of a schedule.
-  static LayerTable TokensAdded(const ScaleSchedule& schedule, const TransformerConfig& config);
+  // [K][L]: how many tokens each layer adds to its cache at each scale of a schedule; 0 where it is skipped.
+  static LayerTable TokensAdded(const ScaleSchedule& schedule, const Pruner& pruner, int64_t depth);
+  // Tokens of the largest map that runs.
+  static int64_t MostTokens(const ScaleSchedule& schedule, const Pruner& pruner);
 
  private:
   // Streams: images' conditional ones, then the unconditional ones of guided images.
@@ -32,6 +34,7 @@ class Generation {
   void MakeWordInputs(int64_t scale);
   std::vector<int32_t> TokenNumbers(int64_t scale) const;
   std::vector<InnerGuidance> InnerGuidanceAt(int64_t scale) const;
+  bool IsLastRun(int64_t scale) const;
   Status RunScale(int64_t scale, const Conditioning& conditioning, ScaleReport& report);
   // Guided logits of an image, in place of its conditional stream's: [L, d, 2].
   ConstView Guide(int64_t image, int64_t scale);
@@ -52,6 +55,8 @@ class Generation {
   std::vector<std::unique_ptr<BitSource>> own_bits_;
   std::vector<BitSource*> bits_;
   std::unique_ptr<Activations> act_;
+  const Pruner pruner_;
+  PruneStore prune_store_;
   KvSetup kv_;
   std::unique_ptr<KvCache> cache_;
   Tensor word_inputs_;  // [images*L, d]

@@ -18,18 +18,13 @@ int64_t LatentBytes(const ModelInfo& info, const ScaleSchedule& schedule) {
   return info.vae->bits * latent.tokens() * static_cast<int64_t>(sizeof(float));
 }
 
-int64_t LargestMap(const ScaleSchedule& schedule) {
-  int64_t most = 0;
-  for (MapSize m : schedule.maps) most = std::max(most, m.tokens());
-  return most;
-}
-
 }  // namespace
 
 StatusOr<MemoryPlan> PlanMemory(const ModelInfo& info, const PlanRequest& r) {
   const TransformerConfig& c = *info.transformer;
-  const int64_t streams = r.batch * (r.guided ? 2 : 1), most = LargestMap(r.schedule);
-  const LayerTable added = Generation::TokensAdded(r.schedule, c);
+  NS_ASSIGN_OR_RETURN(const Pruner pruner, Pruner::Make(r.prune, r.schedule.scales(), c.depth));
+  const int64_t streams = r.batch * (r.guided ? 2 : 1), most = Generation::MostTokens(r.schedule, pruner);
+  const LayerTable added = Generation::TokensAdded(r.schedule, pruner, c.depth);
   NS_ASSIGN_OR_RETURN(const KvSetup kv, MakeKvSetup(r.kv, r.schedule.maps, added));
   MemoryPlan plan;
 
@@ -40,6 +35,11 @@ StatusOr<MemoryPlan> PlanMemory(const ModelInfo& info, const PlanRequest& r) {
       kv.PeakTokens() * streams * 2 * c.width * static_cast<int64_t>(SizeOf(r.types.transformer));
   Of(plan, Account::kTextKv) =
       TextKvBytes(c, std::vector<int64_t>(streams, r.text_tokens), r.types.transformer);
+
+  if (pruner.source() >= 0) {
+    Of(plan, Account::kPrune) = PruneStore::Bytes(
+        pruner, c.depth, streams * r.schedule.maps[pruner.source()].tokens(), c.width, r.types.transformer);
+  }
 
   // Everything that is made anew for each batch: the pass's buffers, its inputs and logits, the sums of
   // codes.
@@ -61,7 +61,8 @@ StatusOr<MemoryPlan> PlanMemory(const ModelInfo& info, const PlanRequest& r) {
     plan.phases.push_back(
         {"text", kProgramBytes + T5WorkingBytes(*info.text, r.types.text, r.prompts, r.text_tokens)});
   plan.phases.push_back({"transformer", kProgramBytes + weights + text_rows + Of(plan, Account::kKv) +
-                                            Of(plan, Account::kTextKv) + pass + scratch});
+                                            Of(plan, Account::kTextKv) + Of(plan, Account::kPrune) + pass +
+                                            scratch});
   plan.phases.push_back({"vae", kProgramBytes + weights + text_rows + decoding + scratch});
   for (const MemoryPlan::Phase& phase : plan.phases) plan.peak = std::max(plan.peak, phase.bytes);
   return plan;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kv/trim.h"
@@ -32,12 +33,13 @@ class RawQueries {
 
   // Takes what belongs to streams [first, first + n) from their qkv product.
   void Note(ConstView qkv, int64_t first, int64_t n) {
-    const int64_t C = b_.config.width, element = static_cast<int64_t>(SizeOf(qkv.dtype()));
+    const int64_t C = b_.config.width, L = qkv.dim(0) / n,
+                  element = static_cast<int64_t>(SizeOf(qkv.dtype()));
     for (int64_t stream = first; stream < first + n && !windows_.empty(); ++stream) {
       for (int32_t query : windows_[stream].queries) {
         float* row = rows_.data<float>() + noted_++ * C;
-        ConvertFloats(qkv.raw() + ((stream - first) * step_.tokens() + query) * 3 * C * element, qkv.dtype(),
-                      row, DType::kF32, C);
+        ConvertFloats(qkv.raw() + ((stream - first) * L + query) * 3 * C * element, qkv.dtype(), row,
+                      DType::kF32, C);
         for (int64_t c = 0; c < C; ++c) row[c] -= b_.weights.qkv.bias()[c];
       }
     }
@@ -62,8 +64,12 @@ class BlockPass {
         C_(b.config.width),
         H_(b.config.heads),
         D_(b.config.head_dim()),
-        L_(step.tokens()),
-        group_(std::min(step.streams, act_.GroupStreams(L_))) {}
+        rows_({.scale = step.scale,
+               .layer = b.layer,
+               .streams = step.streams,
+               .map = step.map,
+               .source = step.source},
+              b.pruner, b.prune_store, act_, b.ops, b.observer) {}
 
   Status Run() {
     AddAdaRows();
@@ -73,30 +79,35 @@ class BlockPass {
   }
 
  private:
+  int64_t L() const { return rows_.per_stream(); }  // rows a stream in this branch
+
   Status SelfAttention() {
-    if (!Modulate(kScale1, kShift1))
+    if (!rows_.Choose(Branch::kSelfAttention) || !Modulate(kScale1, kShift1))
       return NotFinite(b_.layer == 0 ? "input" : fmt::format("output of block {}", b_.layer - 1));
-    View k = act_.k(step_.streams, L_), v = act_.v(step_.streams, L_);
+    const std::vector<std::vector<int32_t>> tokens_B = TokensThatRun();
+    View k = act_.k(step_.streams, L()), v = act_.v(step_.streams, L());
     StoreScaleArgs store{.layer = b_.layer,
                          .scale = step_.scale,
                          .map = step_.map,
-                         .current = {.k = k, .v = v, .tokens_B = step_.tokens_B},
-                         .q = act_.q(step_.rows())};
+                         .current = {.k = k, .v = v, .tokens_B = tokens_B},
+                         .at_B = rows_.at_B(),
+                         .q = act_.q(rows_.count())};
     RawQueries raw(store, b_, step_);
     ForEachGroup([&](int64_t first, int64_t n) {
-      View qkv = act_.wide(n * L_, 3 * C_, w_.qkv.dtype());
-      Linear(w_.qkv, {.x = Part(act_.h(step_.rows()), first, n), .y = qkv, .rows_per_stream = L_}, b_.ops);
+      View qkv = act_.wide(n * L(), 3 * C_, w_.qkv.dtype());
+      Linear(w_.qkv, {.x = Part(act_.h(rows_.count()), first, n), .y = qkv, .rows_per_stream = L()}, b_.ops);
       raw.Note(qkv, first, n);
       SplitQkv({.qkv = qkv,
-                .q = Part(act_.q(step_.rows()), first, n),
+                .q = Part(act_.q(rows_.count()), first, n),
                 .k = k.Rows(first, n),
                 .v = v.Rows(first, n),
                 .B = n,
-                .L = L_,
+                .L = L(),
                 .H = H_,
                 .D = D_,
                 .q_scale_H = w_.q_scale_H.data<float>(),
-                .rope = step_.rope},
+                .rope = step_.rope,
+                .rows = PartOfRows(first, n)},
                b_.ops);
     });
     const std::vector<HeadKv> current = HeadsOf(k, v);
@@ -110,40 +121,39 @@ class BlockPass {
   }
 
   Status CrossAttention() {
-    View h = act_.h(step_.rows());
-    if (!LayerNorm(act_.x(step_.rows()), h, w_.ca_norm_weight.data<float>(), w_.ca_norm_bias.data<float>(),
-                   kEps, b_.ops)) {
+    if (!rows_.Choose(Branch::kCrossAttention) || !NormForText())
       return NotFinite(fmt::format("self-attention of block {}", b_.layer));
-    }
-    Linear(w_.ca_q, {.x = h, .y = act_.q(step_.rows()), .rows_per_stream = L_}, b_.ops);
+    Linear(w_.ca_q, {.x = act_.h(rows_.count()), .y = act_.q(rows_.count()), .rows_per_stream = L()}, b_.ops);
     Attend({}, b_.text_BH, 1.0f / std::sqrt(static_cast<float>(D_)));
     AddProjected(w_.ca_proj, w_.ca_gamma.empty() ? nullptr : w_.ca_gamma.data<float>(), 0);
     return absl::OkStatus();
   }
 
   Status FeedForward() {
-    if (!Modulate(kScale2, kShift2)) return NotFinite(fmt::format("cross-attention of block {}", b_.layer));
+    if (!rows_.Choose(Branch::kFeedForward) || !Modulate(kScale2, kShift2))
+      return NotFinite(fmt::format("cross-attention of block {}", b_.layer));
     ForEachGroup([&](int64_t first, int64_t n) {
-      ConstView h = Part(act_.h(step_.rows()), first, n);
-      View hidden = act_.wide(n * L_, b_.config.ffn, w_.fc1.dtype());
+      ConstView h = Part(act_.h(rows_.count()), first, n);
+      View hidden = act_.wide(n * L(), b_.config.ffn, w_.fc1.dtype());
       if (b_.config.swiglu) {
-        View gate = act_.wide_gate(n * L_, b_.config.ffn);
-        Linear(w_.fcg, {.x = h, .y = gate, .rows_per_stream = L_}, b_.ops);
-        Linear(w_.fc1, {.x = h, .y = hidden, .rows_per_stream = L_}, b_.ops);
+        View gate = act_.wide_gate(n * L(), b_.config.ffn);
+        Linear(w_.fcg, {.x = h, .y = gate, .rows_per_stream = L()}, b_.ops);
+        Linear(w_.fc1, {.x = h, .y = hidden, .rows_per_stream = L()}, b_.ops);
         SiluMul(gate, hidden, hidden, b_.ops);
       } else {
-        Linear(w_.fc1, {.x = h, .y = hidden, .rows_per_stream = L_, .activation = Activation::kGeluTanh},
+        Linear(w_.fc1, {.x = h, .y = hidden, .rows_per_stream = L(), .activation = Activation::kGeluTanh},
                b_.ops);
       }
       Linear(w_.fc2,
              {.x = hidden,
-              .y = Part(act_.x(step_.rows()), first, n),
-              .rows_per_stream = L_,
+              .y = Part(rows_.out(), first, n),
+              .rows_per_stream = L(),
               .gate_BN = Ada(kGamma2) + first * kAdaRows * C_,
               .gate_stride = kAdaRows * C_,
-              .accumulate = true},
+              .accumulate = rows_.adds()},
              b_.ops);
     });
+    rows_.Finish();
     return absl::OkStatus();
   }
 
@@ -159,11 +169,12 @@ class BlockPass {
 
   const float* Ada(AdaRow row) const { return act_.ada_B6C(step_.streams).data<float>() + row * C_; }
 
-  // h = LN(x) * (1 + scale) + shift
+  // h = LN(x) * (1 + scale) + shift, of the rows that run
   bool Modulate(AdaRow scale, AdaRow shift) {
     return AdaNorm({.x = act_.x(step_.rows()),
-                    .y = act_.h(step_.rows()),
-                    .rows_per_stream = L_,
+                    .y = act_.h(rows_.count()),
+                    .rows = rows_.rows(),
+                    .rows_per_stream = L(),
                     .scale_BC = Ada(scale),
                     .shift_BC = Ada(shift),
                     .stream_stride = kAdaRows * C_,
@@ -171,12 +182,23 @@ class BlockPass {
                    b_.ops);
   }
 
+  // h = ca_norm(x), of the rows that run
+  bool NormForText() {
+    return LayerNorm({.x = act_.x(step_.rows()),
+                      .y = act_.h(rows_.count()),
+                      .rows = rows_.rows(),
+                      .weight = w_.ca_norm_weight.data<float>(),
+                      .bias = w_.ca_norm_bias.data<float>(),
+                      .eps = kEps},
+                     b_.ops);
+  }
+
   // h = attention of q over these keys
   void Attend(std::span<const HeadKv> cached, std::span<const HeadKv> current, float scale) {
-    Attention({.q = act_.q(step_.rows()),
-               .o = act_.h(step_.rows()),
+    Attention({.q = act_.q(rows_.count()),
+               .o = act_.h(rows_.count()),
                .B = step_.streams,
-               .L = L_,
+               .L = L(),
                .H = H_,
                .D = D_,
                .cached_BH = cached,
@@ -188,30 +210,49 @@ class BlockPass {
   // x += gate * (h W^T + b)
   void AddProjected(const LinearWeights& weights, const float* gate, int64_t gate_stride) {
     Linear(weights,
-           {.x = act_.h(step_.rows()),
-            .y = act_.x(step_.rows()),
-            .rows_per_stream = L_,
+           {.x = act_.h(rows_.count()),
+            .y = rows_.out(),
+            .rows_per_stream = L(),
             .gate_BN = gate,
             .gate_stride = gate_stride,
-            .accumulate = true},
+            .accumulate = rows_.adds()},
            b_.ops);
+    rows_.Finish();
   }
 
   std::vector<HeadKv> HeadsOf(View k, View v) const {
-    const int64_t bytes = L_ * D_ * static_cast<int64_t>(SizeOf(k.dtype()));
+    const int64_t bytes = L() * D_ * static_cast<int64_t>(SizeOf(k.dtype()));
     std::vector<HeadKv> heads(step_.streams * H_);
     for (int64_t i = 0; i < step_.streams * H_; ++i)
-      heads[i] = {k.raw() + i * bytes, v.raw() + i * bytes, L_};
+      heads[i] = {k.raw() + i * bytes, v.raw() + i * bytes, L()};
     return heads;
   }
 
   // The wide products take some streams at a time.
   template <typename Body>
   void ForEachGroup(Body body) {
-    for (int64_t first = 0; first < step_.streams; first += group_)
-      body(first, std::min(group_, step_.streams - first));
+    const int64_t group = act_.GroupStreams(L());
+    for (int64_t first = 0; first < step_.streams; first += group)
+      body(first, std::min(group, step_.streams - first));
   }
-  View Part(View rows, int64_t first_stream, int64_t n) const { return rows.Rows(first_stream * L_, n * L_); }
+  View Part(View rows, int64_t first_stream, int64_t n) const {
+    return rows.Rows(first_stream * L(), n * L());
+  }
+  std::span<const int32_t> PartOfRows(int64_t first_stream, int64_t n) const {
+    return rows_.rows().empty() ? rows_.rows() : rows_.rows().subspan(first_stream * L(), n * L());
+  }
+
+  // [B] numbers of the tokens whose keys and values are new.
+  std::vector<std::vector<int32_t>> TokensThatRun() const {
+    std::vector<std::vector<int32_t>> tokens_B(step_.tokens_B.begin(), step_.tokens_B.end());
+    for (size_t b = 0; b < rows_.at_B().size(); ++b) {
+      const std::vector<int32_t>& at = rows_.at_B()[b];
+      tokens_B[b].resize(at.size());
+      std::transform(at.begin(), at.end(), tokens_B[b].begin(),
+                     [&](int32_t i) { return step_.tokens_B[b][i]; });
+    }
+    return tokens_B;
+  }
 
   Status NotFinite(const std::string& where) const {
     return WorkError(
@@ -224,7 +265,8 @@ class BlockPass {
   const BlockWeights& w_;
   Activations& act_;
   const ScaleStep& step_;
-  const int64_t C_, H_, D_, L_, group_;
+  const int64_t C_, H_, D_;
+  BranchRows rows_;  // of the branch that is being computed
 };
 
 }  // namespace

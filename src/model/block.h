@@ -8,6 +8,7 @@
 #include "kv/cache.h"
 #include "kv/factory.h"
 #include "model/activations.h"
+#include "model/branch_rows.h"
 #include "model/weights.h"
 
 namespace nextscale {
@@ -21,6 +22,7 @@ struct ScaleStep {
   std::span<const std::vector<int32_t>>
       tokens_B;       // [streams]: numbers of this scale's tokens, counted through all maps
   bool last = false;  // nothing is cached after the last scale that runs
+  MapSize source;     // map of the scale that the pruner restores from; empty without one
   int64_t tokens() const { return map.tokens(); }
   int64_t rows() const { return streams * tokens(); }
 };
@@ -33,12 +35,15 @@ struct BlockContext {
   std::span<const HeadKv> text_BH;        // text keys and values of every (stream, head)
   KvCache& cache;
   const KvSetup& kv;
+  const Pruner& pruner;
+  PruneStore& prune_store;
   Activations& act;
   const OpContext& ops;
+  TensorObserver* observer = nullptr;
 };
 
-// x (in act) += the three branches. Errors: WorkError naming the branch of this block whose input shows a NaN
-// or an infinity.
+// x (in act) += the three branches, of the rows that the pruner lets run. Errors: WorkError naming the branch
+// of this block whose input shows a NaN or an infinity.
 Status RunBlock(const BlockContext& block, const ScaleStep& step);
 
 }  // namespace nextscale

@@ -144,8 +144,11 @@ Status Transformer::RunScale(const ScaleRun& run, const Conditioning& conditioni
                                  .text_BH = conditioning.TextHeads(layer, config_.heads),
                                  .cache = cache,
                                  .kv = *run.kv,
+                                 .pruner = *run.pruner,
+                                 .prune_store = *run.prune_store,
                                  .act = act,
-                                 .ops = ops},
+                                 .ops = ops,
+                                 .observer = observer},
                                 step));
     for (const InnerGuidance& g : run.inner_guidance) {
       if (std::find(g.after_blocks.begin(), g.after_blocks.end(), layer) == g.after_blocks.end()) continue;
@@ -154,6 +157,7 @@ Status Transformer::RunScale(const ScaleRun& run, const Conditioning& conditioni
     }
     see(fmt::format("block{:02d}", layer));
   }
+  run.prune_store->FreeFresh();
   return ComputeLogits(run, conditioning, act, logits, ops);
 }
 

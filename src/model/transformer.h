@@ -43,6 +43,8 @@ struct ScaleRun {
   ConstView word_inputs;                     // [images*L, d] f32; empty at scale 0
   std::span<const InnerGuidance> inner_guidance;
   const KvSetup* kv = nullptr;
+  const Pruner* pruner = nullptr;
+  PruneStore* prune_store = nullptr;
 };
 
 class Transformer {

@@ -20,7 +20,8 @@ bool AdaNormRows(const AdaNormArgs& args, int64_t begin, int64_t end, Y* y) {
   bool finite = true;
   for (int64_t r = begin; r < end; ++r) {
     const int64_t at = r / args.rows_per_stream * args.stream_stride;
-    finite &= NormRow<true>(x + r * C, C, args.scale_BC + at, args.shift_BC + at, args.eps, y + r * C);
+    finite &= NormRow<true>(x + norm::RowOf(args.rows, r) * C, C, args.scale_BC + at, args.shift_BC + at,
+                            args.eps, y + r * C);
   }
   return finite;
 }
@@ -41,7 +42,7 @@ HWY_EXPORT(AdaNormChunk);
 
 bool AdaNormFast(const AdaNormArgs& args) {
   std::atomic<bool> finite{true};
-  ForRowChunks(args.x.dim(0), args.x.dim(1), [&](int64_t begin, int64_t end, int) {
+  ForRowChunks(args.y.dim(0), args.y.dim(1), [&](int64_t begin, int64_t end, int) {
     if (!HWY_DYNAMIC_DISPATCH(AdaNormChunk)(args, begin, end)) finite = false;
   });
   return finite;

@@ -9,8 +9,8 @@ namespace nextscale::norm {
 bool AdaNormReference(const AdaNormArgs& args) {
   const int64_t C = args.x.dim(1);
   bool finite = true;
-  for (int64_t r = 0; r < args.x.dim(0); ++r) {
-    const float* row = args.x.data<float>() + r * C;
+  for (int64_t r = 0; r < args.y.dim(0); ++r) {
+    const float* row = args.x.data<float>() + RowOf(args.rows, r) * C;
     const int64_t stream = r / args.rows_per_stream;
     const float* scale = args.scale_BC + stream * args.stream_stride;
     const float* shift = args.shift_BC + stream * args.stream_stride;

@@ -14,10 +14,13 @@ namespace nextscale {
 namespace HWY_NAMESPACE {
 
 template <class Y>
-bool LayerNormRows(const float* x, Y* y, int64_t rows, int64_t C, const float* weight, const float* bias,
-                   float eps) {
+bool LayerNormRows(const LayerNormArgs& args, int64_t begin, int64_t end, Y* y) {
+  const float* x = args.x.data<float>();
+  const int64_t C = args.x.dim(1);
   bool finite = true;
-  for (int64_t r = 0; r < rows; ++r) finite &= NormRow<false>(x + r * C, C, weight, bias, eps, y + r * C);
+  for (int64_t r = begin; r < end; ++r)
+    finite &=
+        NormRow<false>(x + norm::RowOf(args.rows, r) * C, C, args.weight, args.bias, args.eps, y + r * C);
   return finite;
 }
 
@@ -38,10 +41,9 @@ bool RmsNormRows(const float* x, Y* y, int64_t rows, int64_t C, const float* wei
   return finite;
 }
 
-bool LayerNormChunk(ConstView x, View y, const float* weight, const float* bias, float eps) {
-  if (y.dtype() == DType::kF32)
-    return LayerNormRows(x.data<float>(), y.data<float>(), x.dim(0), x.dim(1), weight, bias, eps);
-  return LayerNormRows(x.data<float>(), y.data<bf16_t>(), x.dim(0), x.dim(1), weight, bias, eps);
+bool LayerNormChunk(const LayerNormArgs& args, int64_t begin, int64_t end) {
+  return args.y.dtype() == DType::kF32 ? LayerNormRows(args, begin, end, args.y.data<float>())
+                                       : LayerNormRows(args, begin, end, args.y.data<bf16_t>());
 }
 
 bool RmsNormChunk(ConstView x, View y, const float* weight, float eps) {
@@ -60,12 +62,10 @@ namespace nextscale::norm {
 HWY_EXPORT(LayerNormChunk);
 HWY_EXPORT(RmsNormChunk);
 
-bool LayerNormFast(ConstView x, View y, const float* weight, const float* bias, float eps) {
+bool LayerNormFast(const LayerNormArgs& args) {
   std::atomic<bool> finite{true};
-  ForRowChunks(x.dim(0), x.dim(1), [&](int64_t begin, int64_t end, int) {
-    if (!HWY_DYNAMIC_DISPATCH(LayerNormChunk)(x.Rows(begin, end - begin), y.Rows(begin, end - begin), weight,
-                                              bias, eps))
-      finite = false;
+  ForRowChunks(args.y.dim(0), args.y.dim(1), [&](int64_t begin, int64_t end, int) {
+    if (!HWY_DYNAMIC_DISPATCH(LayerNormChunk)(args, begin, end)) finite = false;
   });
   return finite;
 }

@@ -6,8 +6,12 @@
 
 namespace nextscale::norm {
 
-bool LayerNormReference(ConstView x, View y, const float* weight, const float* bias, float eps);
-bool LayerNormFast(ConstView x, View y, const float* weight, const float* bias, float eps);
+void CheckRows(ConstView x, View y, std::span<const int32_t> rows);
+// Which row of x row r of y is of.
+inline int64_t RowOf(std::span<const int32_t> rows, int64_t r) { return rows.empty() ? r : rows[r]; }
+
+bool LayerNormReference(const LayerNormArgs& args);
+bool LayerNormFast(const LayerNormArgs& args);
 bool RmsNormReference(ConstView x, View y, const float* weight, float eps);
 bool RmsNormFast(ConstView x, View y, const float* weight, float eps);
 bool AdaNormReference(const AdaNormArgs& args);

@@ -7,19 +7,19 @@
 
 namespace nextscale::norm {
 
-bool LayerNormReference(ConstView x, View y, const float* weight, const float* bias, float eps) {
-  const int64_t C = x.dim(1);
+bool LayerNormReference(const LayerNormArgs& args) {
+  const int64_t C = args.x.dim(1);
   bool finite = true;
-  for (int64_t r = 0; r < x.dim(0); ++r) {
-    const float* row = x.data<float>() + r * C;
+  for (int64_t r = 0; r < args.y.dim(0); ++r) {
+    const float* row = args.x.data<float>() + RowOf(args.rows, r) * C;
     double sum = 0, squares = 0;
     for (int64_t c = 0; c < C; ++c) sum += row[c];
     const double mean = sum / static_cast<double>(C);
     for (int64_t c = 0; c < C; ++c) squares += (row[c] - mean) * (row[c] - mean);
     finite = finite && std::isfinite(static_cast<float>(squares));
-    const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(C) + eps);
+    const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(C) + args.eps);
     for (int64_t c = 0; c < C; ++c)
-      Put(y, r * C + c, static_cast<float>((row[c] - mean) * inverse * weight[c] + bias[c]));
+      Put(args.y, r * C + c, static_cast<float>((row[c] - mean) * inverse * args.weight[c] + args.bias[c]));
   }
   return finite;
 }

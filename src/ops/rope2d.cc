@@ -88,7 +88,9 @@ void CheckSplit(const QkvSplitArgs& a) {
   NS_CHECK(IsF32OrBf16(type) && a.q.dtype() == type && a.k.dtype() == type && a.v.dtype() == type,
            "qkv {}, q {}, k {}, v {}", Name(type), Name(a.q.dtype()), Name(a.k.dtype()), Name(a.v.dtype()));
   NS_CHECK(a.D % 4 == 0 && a.q_scale_H && a.rope);
-  const Shape table{a.L, a.D / 2};
+  NS_CHECK(a.rows.empty() || static_cast<int64_t>(a.rows.size()) == a.B * a.L, "{} rows of {} tokens",
+           a.B * a.L, a.rows.size());
+  const Shape table{a.rows.empty() ? a.L : a.rope->cos.dim(0), a.D / 2};
   NS_CHECK(a.rope->cos.shape() == table && a.rope->sin.shape() == table, "rope tables {} and {}, expected {}",
            ToString(a.rope->cos.shape()), ToString(a.rope->sin.shape()), ToString(table));
 }

@@ -2,6 +2,8 @@
 // operands.
 #pragma once
 
+#include <span>
+
 #include "ops/context.h"
 #include "ops/map_size.h"
 #include "tensor/tensor.h"
@@ -26,7 +28,10 @@ struct QkvSplitArgs {
   View k, v;      // [B, H, L, D]
   int64_t B = 0, L = 0, H = 0, D = 0;
   const float* q_scale_H = nullptr;  // exp(min(scale_mul, ln 100)) per head
-  const RopeTable* rope = nullptr;
+  const RopeTable* rope = nullptr;   // of the whole map
+  // [B*L] which token of the batch's maps each row is: token i turns by row i % (h*w) of the table. Empty:
+  // the rows are whole maps.
+  std::span<const int32_t> rows;
 };
 
 // q = rotate(q/|q| * q_scale), k = rotate(k/|k|), v copied; norms (eps 1e-12) and rotation in f32, pairs (2i,

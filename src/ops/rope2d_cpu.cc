@@ -55,9 +55,9 @@ void SplitRows(const QkvSplitArgs& args, int64_t begin, int64_t end, float* tabl
   float* cos_D = table;
   float* sin_D = table + D;
   for (int64_t r = begin; r < end; ++r) {
-    const int64_t l = r % L;
-    SpreadTable(args.rope->cos.data<float>() + l * (D / 2), args.rope->sin.data<float>() + l * (D / 2), D,
-                cos_D, sin_D);
+    const int64_t l = r % L, place = rope2d::PlaceOf(args, r);
+    SpreadTable(args.rope->cos.data<float>() + place * (D / 2),
+                args.rope->sin.data<float>() + place * (D / 2), D, cos_D, sin_D);
     const T* from = args.qkv.data<T>() + r * 3 * C;
     T* q = args.q.data<T>() + r * C;
     T* k = args.k.data<T>() + (r / L * H * L + l) * D;

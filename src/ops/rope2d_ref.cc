@@ -28,11 +28,11 @@ void NormalizeAndRotate(const QkvSplitArgs& args, int64_t from, double scale, in
 void SplitQkvReference(const QkvSplitArgs& args) {
   const int64_t H = args.H, D = args.D, C = H * D;
   for (int64_t r = 0; r < args.B * args.L; ++r) {
-    const int64_t b = r / args.L, l = r % args.L;
+    const int64_t b = r / args.L, l = r % args.L, place = PlaceOf(args, r);
     for (int64_t h = 0; h < H; ++h) {
       const int64_t from = r * 3 * C + h * D, head = ((b * H + h) * args.L + l) * D;
-      NormalizeAndRotate(args, from, args.q_scale_H[h], l, args.q, r * C + h * D);
-      NormalizeAndRotate(args, from + C, 1.0, l, args.k, head);
+      NormalizeAndRotate(args, from, args.q_scale_H[h], place, args.q, r * C + h * D);
+      NormalizeAndRotate(args, from + C, 1.0, place, args.k, head);
       for (int64_t i = 0; i < D; ++i) Put(args.v, head + i, Get(args.qkv, from + 2 * C + i));
     }
   }

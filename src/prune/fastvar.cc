@@ -25,7 +25,8 @@ StatusOr<PruneOptions> FastVarPreset(std::string_view name, int64_t scales) {
     if (preset.name != name) continue;
     const int64_t first = scales - static_cast<int64_t>(preset.left_out.size());
     if (first < 2)
-      return CallError(fmt::format("--prune {}", name), fmt::format("the schedule has {} scales only", scales),
+      return CallError(fmt::format("--prune {}", name),
+                       fmt::format("the schedule has {} scales only", scales),
                        "give --prune-ratios of its scales");
     PruneOptions options;
     for (size_t i = 0; i < preset.left_out.size(); ++i) {

@@ -16,7 +16,8 @@ constexpr double kPublishedDepth = 32, kPublishedFirst = 3, kPublishedEnd = 28;
 bool PrunesSome(double ratio) { return ratio > 0 && ratio < 1; }
 
 Status Bad(const std::string& what, const std::string& why) {
-  return CallError(what, why, "see `nextscale generate --help`, --prune-ratios, --prune-source, --prune-layers");
+  return CallError(what, why,
+                   "see `nextscale generate --help`, --prune-ratios, --prune-source, --prune-layers");
 }
 
 StatusOr<std::vector<double>> RatiosByScale(const PruneOptions& options, int64_t scales) {
@@ -26,11 +27,11 @@ StatusOr<std::vector<double>> RatiosByScale(const PruneOptions& options, int64_t
       return Bad(fmt::format("pruning of scale {}", r.scale),
                  fmt::format("this schedule has the scales 0 to {}", scales - 1));
     if (!(r.left_out >= 0 && r.left_out <= 1))
-      return Bad(fmt::format("a pruning ratio of {}", r.left_out), "expected 0 to 1, where 1 skips the scale");
+      return Bad(fmt::format("a pruning ratio of {}", r.left_out),
+                 "expected 0 to 1, where 1 skips the scale");
     ratios[r.scale] = r.left_out;
   }
-  if (ratios[0] > 0)
-    return Bad("pruning of scale 0", "its only token is what the picture starts from");
+  if (ratios[0] > 0) return Bad("pruning of scale 0", "its only token is what the picture starts from");
   return ratios;
 }
 

@@ -26,8 +26,9 @@ TEST(KvFlags, BudgetsArePercentOrTokens) {
 }
 
 TEST(KvFlags, OptionsOfPolicies) {
-  const KvOptions kv = Kv({.policy = "scalekv",
-                           .options = "window=9,pooling=max,refiner-start=600,decay=70,sinks=2,beta=7,start=6"});
+  const KvOptions kv =
+      Kv({.policy = "scalekv",
+          .options = "window=9,pooling=max,refiner-start=600,decay=70,sinks=2,beta=7,start=6"});
   EXPECT_EQ(kv.window, 9);
   EXPECT_EQ(kv.pooling, Pooling::kMax);
   EXPECT_EQ(kv.refiner_start, 600);
@@ -35,7 +36,8 @@ TEST(KvFlags, OptionsOfPolicies) {
   EXPECT_EQ(kv.sinks, 2);
   EXPECT_EQ(kv.beta, 7);
   EXPECT_EQ(kv.reference_start, 6);
-  for (const char* bad : {"window", "window=", "window=0", "window=x", "pooling=median", "beta=0", "speed=9", ","})
+  for (const char* bad :
+       {"window", "window=", "window=0", "window=x", "pooling=median", "beta=0", "speed=9", ","})
     EXPECT_EQ(ParseKvFlags({.policy = "scalekv", .options = bad}).status().code(),
               absl::StatusCode::kInvalidArgument)
         << bad;
@@ -45,8 +47,7 @@ TEST(PruneFlags, PresetsAndLists) {
   const PruneOptions preset = *ParsePruneFlags({.preset = "fastvar"}, 13);
   ASSERT_EQ(preset.ratios.size(), 4u);
   EXPECT_EQ(preset.ratios[0].scale, 9);
-  const PruneOptions lists =
-      *ParsePruneFlags({.ratios = "9=0.4,11=1", .source = "7", .layers = "2-5"}, 13);
+  const PruneOptions lists = *ParsePruneFlags({.ratios = "9=0.4,11=1", .source = "7", .layers = "2-5"}, 13);
   ASSERT_EQ(lists.ratios.size(), 2u);
   EXPECT_EQ(lists.ratios[1].left_out, 1.0);
   EXPECT_EQ(lists.source, 7);
@@ -55,12 +56,16 @@ TEST(PruneFlags, PresetsAndLists) {
 }
 
 TEST(PruneFlags, WrongOnesAreRefused) {
-  const std::vector<PruneFlags> wrong = {{.preset = "quickvar"},    {.preset = "fastvar-"},
-                                         {.ratios = "9"},           {.ratios = "9=x"},
-                                         {.ratios = "a=0.4"},       {.ratios = "9=0.4,,"},
+  const std::vector<PruneFlags> wrong = {{.preset = "quickvar"},
+                                         {.preset = "fastvar-"},
+                                         {.ratios = "9"},
+                                         {.ratios = "9=x"},
+                                         {.ratios = "a=0.4"},
+                                         {.ratios = "9=0.4,,"},
                                          {.ratios = "9=0.4", .source = "x"},
                                          {.ratios = "9=0.4", .layers = "5"},
-                                         {.source = "3"},           {.layers = "3-4"}};
+                                         {.source = "3"},
+                                         {.layers = "3-4"}};
   for (size_t i = 0; i < wrong.size(); ++i)
     EXPECT_EQ(ParsePruneFlags(wrong[i], 13).status().code(), absl::StatusCode::kInvalidArgument) << i;
 }

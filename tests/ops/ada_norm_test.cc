@@ -57,8 +57,12 @@ TEST(AdaNorm, IsLayerNormWithEachStreamsOwnRows) {
   for (int64_t b = 0; b < p.streams; ++b) {
     std::vector<float> weight(p.ada.begin() + b * p.stride, p.ada.begin() + b * p.stride + p.width);
     for (float& w : weight) w += 1.0f;
-    ASSERT_TRUE(LayerNorm(p.x.view().Rows(b * p.rows, p.rows), expected.view().Rows(b * p.rows, p.rows),
-                          weight.data(), p.ada.data() + b * p.stride + p.width, 1e-6f, ctx));
+    ASSERT_TRUE(LayerNorm({.x = p.x.view().Rows(b * p.rows, p.rows),
+                           .y = expected.view().Rows(b * p.rows, p.rows),
+                           .weight = weight.data(),
+                           .bias = p.ada.data() + b * p.stride + p.width,
+                           .eps = 1e-6f},
+                          ctx));
   }
   EXPECT_TRUE(SameBytes(got, expected));
 }
