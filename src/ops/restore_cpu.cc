@@ -18,9 +18,8 @@ using restore::Span;
 
 template <class T>
 HWY_INLINE void AddStored(const T* from, int64_t C, float* x) {
-  ForVectors(C, [&](int64_t i, auto part) HWY_ATTR {
-    Store(hn::Add(Load(x + i, part), Load(from + i, part)), x + i, part);
-  });
+  ForVectors(C, [&](int64_t i, auto part)
+                    HWY_ATTR { Store(hn::Add(Load(x + i, part), Load(from + i, part)), x + i, part); });
 }
 
 // x += mean of the stored rows (ys, xs): four at most when the map is the larger one.
@@ -51,8 +50,8 @@ void RestoreRows(const RestoreArgs& a, int64_t begin, int64_t end) {
     }
     const int64_t place = row % n;
     AddAreaMean(a.stored.data<T>() + row / n * s * C, a.source.w,
-                AreaSpan(place / a.map.w, a.source.h, a.map.h), AreaSpan(place % a.map.w, a.source.w, a.map.w),
-                C, x);
+                AreaSpan(place / a.map.w, a.source.h, a.map.h),
+                AreaSpan(place % a.map.w, a.source.w, a.map.w), C, x);
   }
 }
 

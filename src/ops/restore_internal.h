@@ -9,7 +9,9 @@ namespace nextscale::restore {
 struct Span {
   int64_t begin, end;
 };
-inline Span AreaSpan(int64_t i, int64_t in, int64_t out) { return {i * in / out, ((i + 1) * in + out - 1) / out}; }
+inline Span AreaSpan(int64_t i, int64_t in, int64_t out) {
+  return {i * in / out, ((i + 1) * in + out - 1) / out};
+}
 
 void Reference(const RestoreArgs& args);
 void Fast(const RestoreArgs& args);

@@ -26,8 +26,8 @@ void Reference(const RestoreArgs& a) {
   for (int64_t row = 0; row < a.x.dim(0); ++row) {
     const bool ran = next < a.rows.size() && a.rows[next] == row;
     for (int64_t c = 0; c < C; ++c)
-      x[row * C + c] += ran ? Get(a.fresh, static_cast<int64_t>(next) * C + c)
-                            : static_cast<float>(AreaMean(a, row, c));
+      x[row * C + c] +=
+          ran ? Get(a.fresh, static_cast<int64_t>(next) * C + c) : static_cast<float>(AreaMean(a, row, c));
     next += ran;
   }
 }

@@ -37,9 +37,8 @@ void SumRows(const float* x, int64_t rows, int64_t C, float* sums) {
 void MeanOfBlocks(const float* sums, int64_t blocks, int64_t C, float inverse_L, float* mean) {
   SumRows(sums, blocks, C, mean);
   const FloatVec inverse = hn::Set(FloatTag(), inverse_L);
-  ForVectors(
-      C, [&](int64_t i, auto part)
-             HWY_ATTR { Store(hn::Mul(Load(mean + i, part), inverse), mean + i, part); });
+  ForVectors(C, [&](int64_t i, auto part)
+                    HWY_ATTR { Store(hn::Mul(Load(mean + i, part), inverse), mean + i, part); });
 }
 
 float SquaredDistance(const float* row, const float* mean, int64_t C) {

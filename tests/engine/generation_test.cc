@@ -121,6 +121,92 @@ TEST_P(OwnRequestOnly, BitsDoNotDependOnBatchPlaceOrThreads) {
   }
 }
 
+// As above, with the last two scales pruned: every stream chooses and restores its own tokens.
+TEST_P(OwnRequestOnly, PrunedBitsDoNotDependOnBatchPlaceOrThreads) {
+  const ModelPaths paths{.transformer = Source("tests/golden/models/a/transformer.pth"),
+                         .vae = Source("tests/golden/models/a/vae.pth"),
+                         .text_encoder = Source("tests/golden/models/t5-a")};
+  BatchOptions options;
+  options.prune = {.ratios = {{5, 0.4}, {6, 0.5}}, .layers = std::pair<int64_t, int64_t>(1, 2)};
+  std::vector<uint8_t> alone;
+  for (int threads : {1, 2}) {
+    SetMaxThreads(threads);
+    const OpContext ops;
+    const Loaded model(paths, GetParam(), ops);
+    const std::vector<PromptText> texts = model.Encode({"red apple", "moon"}, GetParam(), ops);
+    const ImageJob own{.request = Request("moon", 7, 3.0f, 1.0f), .prompt = &texts[1]},
+        other{.request = Request("red apple", 1, 2.0f, 1.0f), .prompt = &texts[0]},
+        unguided{.request = Request("red apple", 2, 1.0f, 1.0f), .prompt = &texts[0]};
+    for (const std::vector<ImageJob>& batch : {std::vector<ImageJob>{own}, std::vector<ImageJob>{other, own},
+                                               std::vector<ImageJob>{unguided, own}}) {
+      const auto result = model.engine->Generate(batch, options, ops);
+      ASSERT_TRUE(result.ok()) << result.status();
+      const std::vector<uint8_t> bits = BitsOf(result->images.back());
+      if (alone.empty()) alone = bits;
+      EXPECT_EQ(bits, alone) << batch.size() << " pictures, " << threads << " threads";
+    }
+  }
+}
+
+class Pruning : public testing::TestWithParam<DType> {
+ protected:
+  Pruning()
+      : ops_(Backend::kFast, &ledger_),
+        model_({.model = Source("models/nextscale-emoji.safetensors")}, GetParam(), ops_),
+        texts_(model_.Encode({"red apple"}, GetParam(), ops_)) {}
+
+  BatchResult Generate(PruneOptions prune) {
+    BatchOptions options;
+    options.prune = std::move(prune);
+    const std::vector<ImageJob> jobs = {
+        {.request = Request("red apple", 5, 3.0f, 0.7f), .prompt = &texts_[0]}};
+    return model_.engine->Generate(jobs, options, ops_).value();
+  }
+  int64_t width() const { return model_.info.transformer->width; }
+
+  MemoryLedger ledger_;
+  OpContext ops_;
+  Loaded model_;
+  std::vector<PromptText> texts_;
+};
+
+TEST_P(Pruning, OfNothingIsThePictureWithout) {
+  EXPECT_EQ(BitsOf(Generate({.ratios = {{5, 0.0}, {6, 0.0}}}).images[0]), BitsOf(Generate({}).images[0]));
+}
+
+// Storing a scale's outputs for later doesn't change the scale.
+TEST_P(Pruning, LeavesTheScalesBeforeAsTheyWere) {
+  const BatchResult pruned = Generate({.ratios = {{5, 0.4}, {6, 0.5}}}), full = Generate({});
+  for (int k = 0; k < 5; ++k) {
+    const Tensor &a = pruned.images[0].bits[k], &b = full.images[0].bits[k];
+    EXPECT_TRUE(std::equal(a.data<uint8_t>(), a.data<uint8_t>() + a.elements(), b.data<uint8_t>())) << k;
+  }
+  EXPECT_NE(BitsOf(pruned.images[0]), BitsOf(full.images[0]));
+}
+
+TEST_P(Pruning, SkippedScalesHaveNoBitsAndNoReport) {
+  const BatchResult result = Generate({.ratios = {{4, 1.0}, {6, 1.0}}});
+  ASSERT_EQ(result.images[0].bits.size(), 7u);
+  EXPECT_TRUE(result.images[0].bits[4].empty() && result.images[0].bits[6].empty());
+  EXPECT_FALSE(result.images[0].bits[5].empty());
+  ASSERT_EQ(result.scales.size(), 5u);
+  EXPECT_EQ(result.scales.back().scale, 5);
+  EXPECT_EQ(result.scales.back().kv_tokens, result.scales[3].kv_tokens);  // nothing is kept of the last run
+}
+
+// All branches of the pruned layers, both streams, from the source scale to the last that reads them.
+TEST_P(Pruning, HoldsStoredOutputsAsLongAsTheyAreRead) {
+  const BatchResult result =
+      Generate({.ratios = {{4, 0.5}, {5, 0.4}}, .source = 2, .layers = std::pair<int64_t, int64_t>(1, 2)});
+  const int64_t source_tokens = 4 * 4, branches = 2 * 3,
+                stored = branches * 2 * source_tokens * width() * static_cast<int64_t>(SizeOf(GetParam()));
+  const int prune = static_cast<int>(Account::kPrune);
+  const std::vector<int64_t> expected = {0, 0, stored, stored, stored, 0, 0};
+  for (int k = 0; k < 7; ++k) EXPECT_EQ(result.scales[k].account_bytes[prune], expected[k]) << k;
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Pruning, testing::Values(DType::kF32, DType::kBF16),
+                         [](const auto& type) { return std::string(Name(type.param)); });
 INSTANTIATE_TEST_SUITE_P(Types, OwnRequestOnly, testing::Values(DType::kF32, DType::kBF16),
                          [](const auto& type) { return std::string(Name(type.param)); });
 

@@ -67,6 +67,27 @@ TEST(AdaNorm, IsLayerNormWithEachStreamsOwnRows) {
   EXPECT_TRUE(SameBytes(got, expected));
 }
 
+TEST(AdaNorm, OfChosenRowsIsThatOfTheWhole) {
+  const Problem p(2, {40, 33});
+  const std::vector<int32_t> rows = {0, 3, 39, 40, 71, 79};  // three a stream
+  for (const Backend backend : {Backend::kFast, Backend::kReference}) {
+    const OpContext ctx(backend);
+    const Tensor whole = p.Run(DType::kF32, ctx);
+    Tensor y(DType::kF32, {6, 33}, {});
+    ASSERT_TRUE(AdaNorm({.x = p.x.view(),
+                         .y = y.view(),
+                         .rows = rows,
+                         .rows_per_stream = 3,
+                         .scale_BC = p.ada.data(),
+                         .shift_BC = p.ada.data() + p.width,
+                         .stream_stride = p.stride},
+                        ctx));
+    for (size_t i = 0; i < rows.size(); ++i)
+      EXPECT_TRUE(std::equal(y.data<float>() + i * 33, y.data<float>() + (i + 1) * 33,
+                             whole.data<float>() + rows[i] * 33));
+  }
+}
+
 TEST(AdaNorm, SaysWhenARowIsNotFinite) {
   for (const Backend backend : {Backend::kFast, Backend::kReference}) {
     const OpContext ctx(backend);

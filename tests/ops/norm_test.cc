@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "row_problem.h"
 
 namespace nextscale {
@@ -21,9 +23,12 @@ struct Problem {
       : x(RandomTensor({c.rows, c.width}, DType::kF32, mean, spread, 1)),
         weight(RandomFloats(c.width, 2)),
         bias(RandomFloats(c.width, 3)) {}
+  LayerNormArgs LayerArgs(View y) const {
+    return {.x = x.view(), .y = y, .weight = weight.data(), .bias = bias.data(), .eps = kEps};
+  }
   Tensor Layer(DType type, const OpContext& ctx) const {
     Tensor y(type, x.shape(), {});
-    EXPECT_TRUE(LayerNorm(x.view(), y.view(), weight.data(), bias.data(), kEps, ctx));
+    EXPECT_TRUE(LayerNorm(LayerArgs(y.view()), ctx));
     return y;
   }
   Tensor Rms(DType type, const OpContext& ctx) const {
@@ -52,7 +57,7 @@ TEST(Norm, TwinsAreTheFormula) {
   const float values[] = {1, 2, 3, 6}, weight[] = {1, 2, 1, -1}, bias[] = {0, 0, 0.5f, 10};
   std::copy_n(values, 4, x.data<float>());
   const OpContext twin(Backend::kReference);
-  ASSERT_TRUE(LayerNorm(x.view(), y.view(), weight, bias, 0.0f, twin));
+  ASSERT_TRUE(LayerNorm({.x = x.view(), .y = y.view(), .weight = weight, .bias = bias, .eps = 0.0f}, twin));
   const float root = std::sqrt(3.5f);
   EXPECT_EQ(FirstDifference(Floats(y), {-2 / root, -2 / root, 0.5f, 10 - 3 / root}, 1e-6, 0), "");
   ASSERT_TRUE(RmsNorm(x.view(), y.view(), weight, 0.5f, twin));
@@ -79,11 +84,25 @@ TEST(Norm, SaysWhenARowIsNotFinite) {
         Problem p({7, 101});
         Tensor y(DType::kBF16, p.x.shape(), {});
         p.x.data<float>()[at] = bad;
-        EXPECT_FALSE(LayerNorm(p.x.view(), y.view(), p.weight.data(), p.bias.data(), kEps, ctx))
-            << bad << " at " << at;
+        EXPECT_FALSE(LayerNorm(p.LayerArgs(y.view()), ctx)) << bad << " at " << at;
         EXPECT_FALSE(RmsNorm(p.x.view(), y.view(), p.weight.data(), kEps, ctx)) << bad << " at " << at;
       }
     }
+  }
+}
+
+TEST(Norm, OfChosenRowsIsThatOfTheWhole) {
+  const Problem p({67, 95});
+  const std::vector<int32_t> rows = {0, 3, 4, 31, 66};
+  for (const Backend backend : {Backend::kFast, Backend::kReference}) {
+    const OpContext ctx(backend);
+    const Tensor whole = p.Layer(DType::kBF16, ctx);
+    Tensor y(DType::kBF16, {static_cast<int64_t>(rows.size()), 95}, {});
+    LayerNormArgs args = p.LayerArgs(y.view());
+    args.rows = rows;
+    ASSERT_TRUE(LayerNorm(args, ctx));
+    for (size_t i = 0; i < rows.size(); ++i)
+      EXPECT_EQ(0, std::memcmp(y.data<bf16_t>() + i * 95, whole.data<bf16_t>() + rows[i] * 95, 95 * 2));
   }
 }
 

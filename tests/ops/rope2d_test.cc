@@ -206,6 +206,44 @@ TEST(SplitQkv, TurnsPairs) {
   }
 }
 
+// Rows that are some of the tokens of two maps turn as they do among all.
+TEST(SplitQkv, ChosenTokensTurnByTheirOwnPlaces) {
+  const int64_t n = 9, H = 3, D = 32, C = H * D;
+  const RopeTable rope = BuildRopeTable({3, 3}, {64, 64}, D, RopeKind::kNormalized, {});
+  const Tensor all = RandomTensor({2 * n, 3 * C}, DType::kF32, 0.0f, 2.0f, 5);
+  const std::vector<int32_t> rows = {1, 4, 8, 9, 10, 17};
+  Tensor some(DType::kF32, {6, 3 * C}, {});
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(all.data<float>() + rows[i] * 3 * C, 3 * C, some.data<float>() + i * 3 * C);
+  for (const Backend backend : {Backend::kFast, Backend::kReference}) {
+    const OpContext ctx(backend);
+    const Outputs whole = RunSplit({2, n, H, D}, all, Scales(H), rope, ctx);
+    Tensor q(DType::kF32, {6, C}, {}), k(DType::kF32, {2, H, 3, D}, {}), v(DType::kF32, {2, H, 3, D}, {});
+    const std::vector<float> scales = Scales(H);
+    SplitQkv({.qkv = some.view(),
+              .q = q.view(),
+              .k = k.view(),
+              .v = v.view(),
+              .B = 2,
+              .L = 3,
+              .H = H,
+              .D = D,
+              .q_scale_H = scales.data(),
+              .rope = &rope,
+              .rows = rows},
+             ctx);
+    for (int64_t i = 0; i < 6; ++i) {
+      EXPECT_TRUE(std::equal(q.data<float>() + i * C, q.data<float>() + (i + 1) * C,
+                             whole.q.data<float>() + rows[i] * C));
+      for (int64_t h = 0; h < H; ++h) {
+        const float* head = k.data<float>() + ((i / 3 * H + h) * 3 + i % 3) * D;
+        const int64_t at = rows[i] % n;
+        EXPECT_TRUE(std::equal(head, head + D, whole.k.data<float>() + ((i / 3 * H + h) * n + at) * D));
+      }
+    }
+  }
+}
+
 TEST(SplitQkv, OfZerosIsZero) {
   for (const Backend backend : {Backend::kFast, Backend::kReference}) {
     Tensor qkv(DType::kBF16, {2, 3 * 32}, {});
