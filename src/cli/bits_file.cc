@@ -57,12 +57,12 @@ StatusOr<std::vector<Tensor>> ReadBitsFile(const std::string& path) {
   std::vector<Tensor> bits;
   for (size_t k = 0; k < scales; ++k) {
     NS_ASSIGN_OR_RETURN(const TensorInfo* info, FindTensor(*source, BitsName(k), {1, -1, -1, -1}));
-    if (info->dtype != DType::kU8 || info->shape.elements() == 0)
+    if (info->dtype != DType::kU8 || info->shape[2] * info->shape[3] == 0 || (k == 0 && info->shape[1] == 0))
       return FileError(
           fmt::format("{}: tensor {} is {} {}", path, info->name, Name(info->dtype), ToString(info->shape)),
           "expected u8 [1, d, h, w]");
     Tensor t(DType::kU8, {info->shape[1], info->shape[2], info->shape[3]}, {});
-    NS_RETURN_IF_ERROR(source->ReadRows(*info, 0, 1, DType::kU8, t.data<uint8_t>()));
+    if (!t.empty()) NS_RETURN_IF_ERROR(source->ReadRows(*info, 0, 1, DType::kU8, t.data<uint8_t>()));
     if (std::any_of(t.data<uint8_t>(), t.data<uint8_t>() + t.elements(), [](uint8_t b) { return b > 1; }))
       return FileError(fmt::format("{}: tensor {} holds values above 1", path, info->name),
                        "bits are 0 and 1");

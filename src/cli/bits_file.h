@@ -1,5 +1,5 @@
 // Bits of a picture in a file: safetensors with a tensor a scale, scaleNN.bits u8 [1, d, h, w], at the
-// latent's maps.
+// latent's maps; a scale that pruning skipped has d = 0.
 #pragma once
 
 #include <string>

@@ -66,6 +66,8 @@ void DeclareOutputs(CLI::App& app, GenerateFlags& f) {
       "map: previews at the current map's own size (default); full, or no value: at the finished picture's")
       ->expected(0, 1)
       ->type_name("WHICH");
+  app.add_flag("--kept", f.kept,
+               "with --preview: another picture of each pruned scale, dark where tokens were left out");
   app.add_option("--report", f.report, "seconds, memory and settings as JSON")->type_name("FILE");
   app.add_flag("--plan", f.plan, "says what would be loaded, memory and seconds, and stops");
   app.add_flag("--no-metadata", f.no_metadata, "pictures don't carry their settings");
@@ -167,6 +169,8 @@ Status CheckFlags(const GenerateFlags& f) {
     return CallError("--keep-scales without --from-bits", "", "name the bits to keep by --from-bits");
   if (f.preview_size != "map" && f.preview_size != "full")
     return CallError(fmt::format("--preview-size {}", f.preview_size), "unknown", "map or full");
+  if (f.kept && f.preview.empty())
+    return CallError("--kept without --preview", "", "name a folder by --preview");
   if (f.preview_size != "map" && f.preview.empty())
     return CallError("--preview-size without --preview", "", "name a folder by --preview");
   return absl::OkStatus();

@@ -35,6 +35,7 @@ struct GenerateFlags {
   std::string save_bits, from_bits;
   std::optional<int> keep_scales;
   std::string preview, preview_size = "map" /* or full */, report;
+  bool kept = false;
   bool plan = false, no_metadata = false, reference = false;
 };
 

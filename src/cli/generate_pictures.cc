@@ -12,6 +12,7 @@
 #include "cli/bits_file.h"
 #include "cli/contact_sheet.h"
 #include "cli/format.h"
+#include "cli/kept_tokens.h"
 #include "engine/engine.h"
 
 namespace nextscale {
@@ -57,8 +58,10 @@ class PictureMaker {
         task_(run.task),
         report_(report),
         sheet_(run.flags.grid.empty() ? 0 : task_.pictures.size()) {
-    for (const std::vector<size_t>& batch : task_.batches)
-      total_scales_ += task_.pictures[batch[0]].request.schedule.scales();
+    for (const std::vector<size_t>& batch : task_.batches) {
+      const Picture& first = task_.pictures[batch[0]];
+      for (int64_t k = 0; k < first.request.schedule.scales(); ++k) total_scales_ += !first.prune.Skips(k);
+    }
   }
 
   Status Run() {
@@ -95,6 +98,9 @@ class PictureMaker {
   class Watcher : public EngineObserver {
    public:
     Watcher(PictureMaker& maker, const std::vector<size_t>& batch) : maker_(maker), batch_(batch) {}
+    bool wants_tensors() const override { return maker_.run_.flags.kept; }
+    void ScaleBegins(int64_t, MapSize map) override { maker_.kept_.Begin(map); }
+    void See(std::string_view name, ConstView tensor) override { maker_.kept_.See(name, tensor); }
     Status ScaleDone(const ScaleReport& scale, std::span<const GeneratedImage> images) override {
       maker_.ShowScale(scale, batch_);
       return maker_.run_.flags.preview.empty() ? absl::OkStatus()
@@ -128,8 +134,12 @@ class PictureMaker {
                                     ? engine_->Decode(summed, run_.ops, run_.cancel)
                                     : engine_->DecodePreview(summed, scale.map, run_.ops, run_.cancel);
       NS_RETURN_IF_ERROR(picture.status());
-      const std::string name = fmt::format("{:04d}-scale{:02d}.png", batch[i], scale.scale);
-      NS_RETURN_IF_ERROR(WriteImage((fs::path(run_.flags.preview) / name).string(), *picture, {}));
+      const fs::path folder = run_.flags.preview;
+      const std::string name = fmt::format("{:04d}-scale{:02d}", batch[i], scale.scale);
+      NS_RETURN_IF_ERROR(WriteImage((folder / (name + ".png")).string(), *picture, {}));
+      if (kept_.empty()) continue;
+      const Image dimmed = kept_.Draw(*std::move(picture), static_cast<int64_t>(i));
+      NS_RETURN_IF_ERROR(WriteImage((folder / (name + "-kept.png")).string(), dimmed, {}));
     }
     return absl::OkStatus();
   }
@@ -205,6 +215,7 @@ class PictureMaker {
   RunReport& report_;
   std::vector<PromptText> texts_;
   std::unique_ptr<Engine> engine_;
+  KeptTokens kept_;           // of the scale that runs, with --kept
   std::vector<Image> sheet_;  // by picture, with --grid
   int64_t total_scales_ = 0, scales_done_ = 0;
 };

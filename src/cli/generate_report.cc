@@ -17,10 +17,22 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+// The pruned layers: how many of the map's tokens each of their branches ran on.
+json PrunedJson(const ScaleReport& s) {
+  json out = json::array();
+  for (size_t layer = 0; layer < s.tokens_run.size(); ++layer) {
+    const int64_t kept = s.tokens_run[layer];
+    if (kept == s.map.tokens()) continue;
+    out.push_back(
+        {{"layer", layer}, {"self_attention", kept}, {"cross_attention", kept}, {"feed_forward", kept}});
+  }
+  return out;
+}
+
 json ScaleJson(const ScaleReport& s) {
   return {{"scale", s.scale},         {"map", {s.map.h, s.map.w}}, {"tokens", s.map.tokens()},
           {"seconds", s.seconds},     {"kv_bytes", s.kv_bytes},    {"kv_tokens", s.kv_tokens},
-          {"selection_seconds", 0.0}, {"pruned", json::array()}};
+          {"selection_seconds", 0.0}, {"pruned", PrunedJson(s)}};
 }
 
 json AccountsJson(const std::vector<ScaleReport>& scales, const MemoryLedger& ledger) {

@@ -48,7 +48,7 @@ Status CheckGivenBits(const std::string& path, const std::vector<Tensor>& bits, 
   for (size_t k = 0; k < bits.size(); ++k) {
     const MapSize latent = LatentMap(schedule.maps[k], info.patchify);
     const Shape needed({info.vae->bits, latent.h, latent.w});
-    if (bits[k].shape() == needed) continue;
+    if (bits[k].shape() == needed || picture.prune.Skips(static_cast<int64_t>(k))) continue;
     return CallError(fmt::format("{}: the bits of scale {} are {}", path, k, ToString(bits[k].shape())),
                      fmt::format("this picture needs {}", ToString(needed)),
                      "use the size and the model they were made with");

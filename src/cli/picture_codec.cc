@@ -68,7 +68,7 @@ StatusOr<Image> PictureCodec::Decode(const std::vector<Tensor>& bits, const OpCo
                                      const CancelToken* cancel) const {
   const VaeConfig& config = vae_->config();
   for (size_t k = 0; k < bits.size(); ++k) {
-    if (bits[k].dim(0) == config.bits) continue;
+    if (bits[k].dim(0) == config.bits || (k > 0 && bits[k].empty())) continue;
     return CallError(fmt::format("the bits are not this model's: scale {} has {} a place", k, bits[k].dim(0)),
                      fmt::format("its VAE has {}", config.bits));
   }

@@ -34,11 +34,12 @@ struct ScaleReport {
   double seconds = 0;                  // transformer, guidance, sampling and codes
   int64_t kv_bytes = 0;                // held after the scale
   std::vector<int64_t> kv_tokens;      // [layer] after the scale, of the longest head
+  std::vector<int64_t> tokens_run;     // [layer] a branch; fewer than the map has where it is pruned
   std::vector<int64_t> account_bytes;  // [kAccounts] after the scale
 };
 
 struct GeneratedImage {
-  std::vector<Tensor> bits;  // u8 [h*w, d] a scale, token by token; empty for a skipped scale
+  std::vector<Tensor> bits;  // u8 [h*w, d] a scale, token by token; d = 0 for a skipped scale
   Tensor summed;             // [d_vae, H, W] f32: sum of all codes, at the last latent size
 };
 

@@ -73,7 +73,8 @@ StatusOr<BatchResult> Generation::Run() {
   double watched = 0;  // in the observer: previews are not the transformer's time
   for (int64_t scale = 0; scale < schedule_.scales(); ++scale) {
     if (pruner_.Skips(scale)) {
-      for (GeneratedImage& image : result_.images) image.bits.emplace_back();
+      for (GeneratedImage& image : result_.images)
+        image.bits.emplace_back(DType::kU8, Shape{schedule_.maps[scale].tokens(), 0}, MemoryUse{});
       continue;
     }
     if (options_.observer) options_.observer->ScaleBegins(scale, schedule_.maps[scale]);
@@ -147,8 +148,10 @@ Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, Sca
 
   report.seconds = Seconds(start);
   report.kv_bytes = cache_->bytes();
-  for (int64_t layer = 0; layer < config.depth; ++layer)
+  for (int64_t layer = 0; layer < config.depth; ++layer) {
     report.kv_tokens.push_back(cache_->TokensHeld(layer));
+    report.tokens_run.push_back(pruner_.Kept(scale, layer, L));
+  }
   for (int account = 0; account < kAccounts; ++account) {
     report.account_bytes.push_back(ops_.ledger ? ops_.ledger->current(static_cast<Account>(account)) : 0);
   }

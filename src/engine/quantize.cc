@@ -100,9 +100,11 @@ EncodedBits EncodeBits(ConstView features_dhw, const ScaleSchedule& schedule, bo
 Tensor SumOfCodes(std::span<const Tensor> bits_dhw, const OpContext& ops) {
   NS_CHECK(!bits_dhw.empty());
   const MapSize latent = SizeOfMap(bits_dhw.back().view());
-  Tensor summed(DType::kF32, bits_dhw.back().shape(), Use(ops));
+  Tensor summed(DType::kF32, {bits_dhw.front().dim(0), latent.h, latent.w}, Use(ops));
   summed.FillZero();
-  for (const Tensor& bits : bits_dhw) AddScaled(summed.view(), 1.0f, CodeAt(bits.view(), latent, ops).view());
+  for (const Tensor& bits : bits_dhw) {
+    if (!bits.empty()) AddScaled(summed.view(), 1.0f, CodeAt(bits.view(), latent, ops).view());
+  }
   return summed;
 }
 

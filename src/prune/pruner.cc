@@ -42,6 +42,11 @@ std::pair<int64_t, int64_t> LayersOfDepth(int64_t depth) {
   return {std::lround(kPublishedFirst * part), std::lround(kPublishedEnd * part) - 1};
 }
 
+bool PruneOptions::Skips(int64_t scale) const {
+  return std::any_of(ratios.begin(), ratios.end(),
+                     [&](const Ratio& r) { return r.scale == scale && r.left_out >= 1; });
+}
+
 StatusOr<Pruner> Pruner::Make(const PruneOptions& options, int64_t scales, int64_t depth) {
   Pruner p;
   NS_ASSIGN_OR_RETURN(p.ratios_, RatiosByScale(options, scales));

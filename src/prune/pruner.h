@@ -20,6 +20,8 @@ struct PruneOptions {
   std::vector<Ratio> ratios;      // empty: no pruning
   std::optional<int64_t> source;  // scale whose outputs restore what is left out; default: before the first
   std::optional<std::pair<int64_t, int64_t>> layers;  // first and last; default: LayersOfDepth
+
+  bool Skips(int64_t scale) const;
 };
 
 // The published setting's layers 3..27 of 32, in proportion.

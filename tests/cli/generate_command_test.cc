@@ -187,6 +187,45 @@ TEST_F(GenerateCommandTest, ACachePolicyHoldsItsBudgetAndIsInTheSettings) {
   EXPECT_THAT(settings.out, HasSubstr("--kv-budget 20"));
 }
 
+TEST_F(GenerateCommandTest, PruningIsReportedDrawnAndInTheSettings) {
+  const CommandOutcome run = Generate(
+      {"-p", "x", "-o", "a.png", "--prune-ratios", "4=0.5,6=1", "--prune-layers", "1-2", "--report", "r.json",
+       "--preview", "p", "--kept", "--save-bits", "a.safetensors", "--kv", "snapkv", "--kv-budget", "30%"});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("scale 6/6"));
+  const nlohmann::json scales = Json("r.json")["scales"];
+  ASSERT_EQ(scales.size(), 6u);
+  EXPECT_TRUE(scales[3]["pruned"].empty());
+  ASSERT_EQ(scales[4]["pruned"].size(), 2u);
+  EXPECT_EQ(scales[4]["pruned"][1]["layer"], 2);
+  EXPECT_EQ(scales[4]["pruned"][1]["feed_forward"], 32);  // half of 8x8
+  for (const char* file : {"p/0000-scale04.png", "p/0000-scale04-kept.png", "p/0000-scale05.png"})
+    EXPECT_TRUE(fs::exists(file)) << file;
+  EXPECT_FALSE(fs::exists("p/0000-scale05-kept.png"));
+  EXPECT_FALSE(fs::exists("p/0000-scale06.png"));
+
+  const std::string settings = RunCommand({"metadata", "a.png", "--command"}).out;
+  EXPECT_THAT(settings, HasSubstr("--prune-ratios 4=0.5,6=1"));
+  EXPECT_THAT(settings, HasSubstr("--prune-layers 1-2"));
+
+  const auto bits = ReadBitsFile("a.safetensors").value();
+  ASSERT_EQ(bits.size(), 7u);
+  EXPECT_TRUE(bits[6].empty());
+  EXPECT_EQ(bits[6].shape(), Shape({0, 16, 16}));
+  ASSERT_EQ(Generate({"-p", "x", "-o", "same.png", "--from-bits", "a.safetensors", "--prune-ratios",
+                      "4=0.5,6=1", "--prune-layers", "1-2"})
+                .exit_status,
+            0);
+  EXPECT_EQ(Pixels("same.png"), Pixels("a.png"));
+  EXPECT_THAT(Generate({"-p", "x", "-o", "b.png", "--from-bits", "a.safetensors"}).err,
+              HasSubstr("the bits of scale 6"));
+  ASSERT_EQ(RunCommand({"reconstruct", "a.safetensors", "-o", "r.png", "--vae", Golden("models/c/vae.pth"),
+                        "--type", "f32"})
+                .exit_status,
+            0);
+  EXPECT_EQ(Pixels("r.png"), Pixels("a.png"));
+}
+
 TEST_F(GenerateCommandTest, WrongCallsExitWith2AndLeaveNothing) {
   const std::vector<std::vector<std::string>> wrong = {{"-p", "x", "--bogus"},
                                                        {"-p", "x", "-p", "y", "-o", "a.png"},

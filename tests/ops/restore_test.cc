@@ -72,7 +72,8 @@ TEST(Restore, IsAreaResizingWithRowsScattered) {
   const int64_t n = p.c.map.tokens(), s = p.c.source.tokens(), C = p.c.width;
   std::vector<float> expected = Floats(p.x);
   for (int64_t b = 0; b < p.c.streams; ++b) {
-    Tensor small(DType::kF32, {C, 4, 5}, {}), large(DType::kF32, {C, 9, 6}, {}), rows(DType::kF32, {n, C}, {});
+    Tensor small(DType::kF32, {C, 4, 5}, {}), large(DType::kF32, {C, 9, 6}, {}),
+        rows(DType::kF32, {n, C}, {});
     TokensToChannels(p.stored.view().Rows(b * s, s), small.view());
     ResizeArea(small.view(), large.view(), ctx);
     ChannelsToTokens(large.view(), rows.view());
