@@ -10,7 +10,7 @@
 
 #include "checkpoint/tensor_source.h"
 #include "cli/parity_case.h"
-#include "tensor/observer.h"
+#include "model/observer.h"
 
 namespace nextscale {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "model/observer.h"
 #include "model/scale_schedule.h"
 #include "ops/context.h"
-#include "tensor/observer.h"
 
 namespace nextscale {
 

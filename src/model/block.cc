@@ -111,7 +111,9 @@ class BlockPass {
                b_.ops);
     });
     const std::vector<HeadKv> current = HeadsOf(k, v);
-    Attend(b_.cache.Heads(b_.layer), current, 1.0f);
+    const AttentionArgs attention = AttentionOver(b_.cache.Heads(b_.layer), current, 1.0f);
+    Attention(attention, b_.ops);
+    if (b_.observer) b_.observer->SeeSelfAttention(step_.scale, b_.layer, attention);
     if (!step_.last) {
       store.raw_q = raw.rows();
       StoreScale(store, b_.kv, b_.cache, b_.ops);
@@ -124,7 +126,7 @@ class BlockPass {
     if (!rows_.Choose(Branch::kCrossAttention) || !NormForText())
       return NotFinite(fmt::format("self-attention of block {}", b_.layer));
     Linear(w_.ca_q, {.x = act_.h(rows_.count()), .y = act_.q(rows_.count()), .rows_per_stream = L()}, b_.ops);
-    Attend({}, b_.text_BH, 1.0f / std::sqrt(static_cast<float>(D_)));
+    Attention(AttentionOver({}, b_.text_BH, 1.0f / std::sqrt(static_cast<float>(D_))), b_.ops);
     AddProjected(w_.ca_proj, w_.ca_gamma.empty() ? nullptr : w_.ca_gamma.data<float>(), 0);
     return absl::OkStatus();
   }
@@ -194,17 +196,17 @@ class BlockPass {
   }
 
   // h = attention of q over these keys
-  void Attend(std::span<const HeadKv> cached, std::span<const HeadKv> current, float scale) {
-    Attention({.q = act_.q(rows_.count()),
-               .o = act_.h(rows_.count()),
-               .B = step_.streams,
-               .L = L(),
-               .H = H_,
-               .D = D_,
-               .cached_BH = cached,
-               .current_BH = current,
-               .scale = scale},
-              b_.ops);
+  AttentionArgs AttentionOver(std::span<const HeadKv> cached, std::span<const HeadKv> current,
+                              float scale) const {
+    return {.q = act_.q(rows_.count()),
+            .o = act_.h(rows_.count()),
+            .B = step_.streams,
+            .L = L(),
+            .H = H_,
+            .D = D_,
+            .cached_BH = cached,
+            .current_BH = current,
+            .scale = scale};
   }
 
   // x += gate * (h W^T + b)

@@ -9,6 +9,7 @@
 #include "kv/factory.h"
 #include "model/activations.h"
 #include "model/branch_rows.h"
+#include "model/observer.h"
 #include "model/weights.h"
 
 namespace nextscale {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "model/activations.h"
+#include "model/observer.h"
 #include "ops/context.h"
 #include "ops/map_size.h"
 #include "prune/pruner.h"
-#include "tensor/observer.h"
 
 namespace nextscale {
 

@@ -10,8 +10,8 @@
 #include "kv/cache.h"
 #include "model/activations.h"
 #include "model/block.h"
+#include "model/observer.h"
 #include "model/weights.h"
-#include "tensor/observer.h"
 
 namespace nextscale {
 
