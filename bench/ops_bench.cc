@@ -64,7 +64,8 @@ void BenchLayerNorm(benchmark::State& state) {
   Tensor y(DType::kBF16, x.shape(), {});
   const std::vector<float> weight = RandomFloats(kWidth, 2), bias = RandomFloats(kWidth, 3);
   for (auto _ : state)
-    benchmark::DoNotOptimize(LayerNorm(x.view(), y.view(), weight.data(), bias.data(), 1e-6f, ctx));
+    benchmark::DoNotOptimize(
+        LayerNorm({.x = x.view(), .y = y.view(), .weight = weight.data(), .bias = bias.data()}, ctx));
   SetBytes(state, Bytes({&x, &y}));
 }
 

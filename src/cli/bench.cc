@@ -9,6 +9,7 @@
 #include "cli/bench_model.h"
 #include "cli/bench_ops.h"
 #include "cli/bench_report.h"
+#include "cli/bench_variants.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/schedule_flags.h"
@@ -24,6 +25,9 @@ struct BenchFlags {
   SizeFlags size;
   int64_t batch = 1, text_tokens = 64;
   int repeat = 1;
+  int64_t depth = 0;
+  KvFlags kv;
+  PruneFlags prune;
   bool plan = false, json = false;
 };
 
@@ -65,6 +69,10 @@ StatusOr<BenchModelFiles> OpenBenchModel(const BenchFlags& flags) {
                      "name them, or use --preset");
   }
   NS_ASSIGN_OR_RETURN(out.info, BenchPreset(flags.preset));
+  if (flags.depth > 0) {
+    out.info.transformer->depth = std::min(flags.depth, out.info.transformer->depth);
+    out.info.transformer->chunks = 1;
+  }
   return out;
 }
 
@@ -116,16 +124,45 @@ Status RunOps(const BenchModelFiles& model, const BenchSettings& settings, bool 
   return absl::OkStatus();
 }
 
+Status RunVariants(const BenchModelFiles& model, std::vector<BenchVariant> variants, bool json,
+                   const CancelToken& cancel) {
+  std::vector<BenchSettings> settings;
+  for (BenchVariant& v : variants) {
+    v.settings.text = v.settings.vae = false;
+    NS_ASSIGN_OR_RETURN(const MemoryPlan plan, PlanMemory(model.info, v.settings.Plan()));
+    for (const MemoryPlan::Phase& phase : plan.phases) {
+      if (phase.name == "transformer") v.planned_resident = phase.bytes;
+    }
+    settings.push_back(v.settings);
+  }
+  BenchMachine machine;
+  MeasureMachine(machine);
+  NS_ASSIGN_OR_RETURN(std::vector<BenchResult> results,
+                      RunTransformerBenches(model.files, model.info, settings, &cancel));
+  MeasureMachine(machine);
+  for (size_t i = 0; i < variants.size(); ++i) variants[i].result = std::move(results[i]);
+  fmt::print("{}", json ? VariantsJson(machine, variants).dump(2) + "\n" : VariantsText(machine, variants));
+  return absl::OkStatus();
+}
+
 Status RunBenchCommand(const BenchFlags& flags, CommandLine& line) {
   NS_ASSIGN_OR_RETURN(BenchModelFiles model, OpenBenchModel(flags));
-  NS_ASSIGN_OR_RETURN(const BenchSettings settings, SettingsOf(flags, model.info));
+  NS_ASSIGN_OR_RETURN(BenchSettings settings, SettingsOf(flags, model.info));
   if (!flags.preset.empty()) model.files = RandomModel(model.info, flags.preset);
+  const LayerFlags drafters =
+      PresetDrafters(flags.preset, settings.schedule.scales(), model.info.transformer->depth);
+  NS_ASSIGN_OR_RETURN(std::vector<BenchVariant> variants,
+                      BenchVariants(settings, flags.kv, flags.prune, drafters));
+  if (variants.size() > 1 && flags.plan)
+    return CallError("--plan of several policies or prunings", "it foretells one run", "name one");
+  if (variants.size() > 1) return RunVariants(model, std::move(variants), flags.json, line.cancel);
+  settings = variants.front().settings;
   if (flags.only == "ops") return RunOps(model, settings, flags.json, line.cancel);
 
   BenchReport report;
   report.model = model.files.name;
   report.settings = settings;
-  report.work = WorkOf(model.info, settings);
+  NS_ASSIGN_OR_RETURN(report.work, WorkOf(model.info, settings));
   report.ran = !flags.plan;
   NS_ASSIGN_OR_RETURN(report.plan, PlanMemory(model.info, settings.Plan()));
   MeasureMachine(report.machine);
@@ -161,10 +198,17 @@ void AddBench(CommandLine& line) {
             ->check(CLI::Range(1, 100));
         command.add_option("--only", flags.only, "one stage, or the transformer's heavy ops by themselves")
             ->check(CLI::IsMember({"transformer", "vae", "text", "ops"}));
+        command.add_option("--depth", flags.depth, "of a preset: this many blocks only")
+            ->check(CLI::PositiveNumber);
+        AddKvFlags(command, flags.kv);
+        AddPruneFlags(command, flags.prune);
         command.add_flag("--plan", flags.plan, "memory and work from shapes alone, nothing is run");
         command.add_flag("--json", flags.json, "as JSON; bytes, seconds, GFLOP/s");
         command.footer(
-            "Rates are compared with the machine's own matrix peak, measured in the same run.\nExample: "
+            "Lists in --kv, --kv-budget and --prune (presets, or none) give one table of the transformer "
+            "with "
+            "each.\nRates are compared with the machine's own matrix peak, measured in the same "
+            "run.\nExample: "
             "nextscale bench --preset infinity-2b --pixels 0.25M");
       },
       RunBenchCommand);

@@ -3,12 +3,17 @@
 namespace nextscale {
 
 ScaleFlop TransformerFlop(const TransformerConfig& c, const ScaleWork& w) {
-  const double C = c.width, rows = static_cast<double>(w.streams * w.tokens), depth = c.depth;
-  const double ffn = (c.swiglu ? 3.0 : 2.0) * C * c.ffn;
-  const double block = 2 * rows * (6 * C * C + ffn);  // qkv, proj, cross-attention's q and proj, feed-forward
-  const double ends = 2 * (rows * C * 2 * c.bits + static_cast<double>(w.images * w.tokens) * c.bits * C);
-  return {.linear = depth * block + ends,
-          .attention = depth * 4 * rows * C * static_cast<double>(w.cached + w.tokens + w.text_tokens)};
+  const double C = c.width, ffn = (c.swiglu ? 3.0 : 2.0) * C * c.ffn;
+  ScaleFlop out;
+  for (size_t layer = 0; layer < w.run.size(); ++layer) {
+    const double rows = static_cast<double>(w.streams * w.run[layer]);
+    out.linear += 2 * rows * (6 * C * C + ffn);  // qkv, proj, cross-attention's q and proj, feed-forward
+    out.attention += 4 * rows * C * static_cast<double>(w.cached[layer] + w.run[layer] + w.text_tokens);
+  }
+  const double head = static_cast<double>(w.streams * w.tokens) * C * 2 * c.bits,
+               embedding = static_cast<double>(w.images * w.tokens) * c.bits * C;
+  out.linear += 2 * (head + embedding);
+  return out;
 }
 
 double ConditionFlop(const TransformerConfig& c, int64_t streams, int64_t text_tokens) {

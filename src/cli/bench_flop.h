@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/model_info.h"
 
@@ -9,9 +10,10 @@ namespace nextscale {
 
 struct ScaleWork {
   int64_t images = 1, streams = 2;
-  int64_t tokens = 0;       // of the map
-  int64_t cached = 0;       // keys that are in the cache before
-  int64_t text_tokens = 0;  // of a stream
+  int64_t tokens = 0;           // of the map
+  int64_t text_tokens = 0;      // of a stream
+  std::vector<int64_t> run;     // [layer] tokens that a block runs on
+  std::vector<int64_t> cached;  // [layer] keys that are in its cache before
 };
 
 struct ScaleFlop {

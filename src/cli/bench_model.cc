@@ -18,15 +18,16 @@ struct Preset {
   bool patchify;                     // the transformer reads 4 times the tokenizer's bits
   int64_t chunks;
   int trained_scales;
+  std::vector<int64_t> drafters;  // blocks of the published ScaleKV budget file
 };
 
 // infinity.md, "Published checkpoints". No 20B has been published: it gets the 8B's tokenizer.
 const std::vector<Preset>& Presets() {
   static const std::vector<Preset> presets = {
-      {"infinity-125m", 12, 768, 8, 16, {1, 2, 4, 4, 4}, false, 4, 10},
-      {"infinity-2b", 32, 2048, 16, 32, {1, 2, 4, 4, 4}, false, 8, 13},
-      {"infinity-8b", 40, 3584, 28, 14, {1, 2, 4, 4}, true, 8, 13},
-      {"infinity-20b", 58, 4608, 36, 14, {1, 2, 4, 4}, true, 1, 13},
+      {"infinity-125m", 12, 768, 8, 16, {1, 2, 4, 4, 4}, false, 4, 10, {0}},
+      {"infinity-2b", 32, 2048, 16, 32, {1, 2, 4, 4, 4}, false, 8, 13, {0, 23}},
+      {"infinity-8b", 40, 3584, 28, 14, {1, 2, 4, 4}, true, 8, 13, {0, 1, 2}},
+      {"infinity-20b", 58, 4608, 36, 14, {1, 2, 4, 4}, true, 1, 13, {0, 1, 2}},
   };
   return presets;
 }
@@ -138,6 +139,17 @@ StatusOr<ModelInfo> BenchPreset(std::string_view name) {
   }
   return CallError(fmt::format("there is no preset {}", name),
                    fmt::format("presets: {}", fmt::join(BenchPresetNames(), ", ")));
+}
+
+LayerFlags PresetDrafters(std::string_view name, int64_t scales, int64_t depth) {
+  LayerFlags roles(scales, std::vector<bool>(depth, false));
+  for (const Preset& p : Presets()) {
+    if (p.name != name) continue;
+    for (int64_t block : p.drafters) {
+      for (std::vector<bool>& of_scale : roles) of_scale[block * depth / p.depth] = true;
+    }
+  }
+  return roles;
 }
 
 std::vector<TensorInfo> TransformerTensors(const TransformerConfig& c) {

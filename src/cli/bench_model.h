@@ -8,6 +8,7 @@
 
 #include "checkpoint/tensor_source.h"
 #include "engine/model_info.h"
+#include "kv/budget.h"
 
 namespace nextscale {
 
@@ -15,6 +16,10 @@ namespace nextscale {
 std::vector<std::string> BenchPresetNames();
 // The model's shape: transformer, tokenizer and T5-XL. Errors: CallError that lists the names.
 StatusOr<ModelInfo> BenchPreset(std::string_view name);
+
+// The roles that the published ScaleKV budget files give a preset's blocks, [scales][depth]; of fewer blocks,
+// in proportion.
+LayerFlags PresetDrafters(std::string_view name, int64_t scales, int64_t depth);
 
 std::vector<TensorInfo> TransformerTensors(const TransformerConfig& config);
 std::vector<TensorInfo> VaeTensors(const VaeConfig& config);

@@ -154,6 +154,16 @@ std::string WorkText(const BenchReport& r) {
           Ratio(w.vae, r.machine.PeakOf(r.settings.types.vae)));
 }
 
+std::string TypesText(const EngineTypes& t) {
+  return fmt::format("transformer {}, vae {}, text {}", Name(t.transformer), Name(t.vae), Name(t.text));
+}
+
+}  // namespace
+
+double BenchMachine::PeakOf(DType type) const {
+  return type == DType::kBF16 ? std::max(bf16_peak, f32_peak) : f32_peak;
+}
+
 json MachineJson(const BenchMachine& machine) {
   return {{"processor", machine.processor},
           {"threads", machine.threads},
@@ -163,16 +173,6 @@ json MachineJson(const BenchMachine& machine) {
 std::string MachineText(const BenchMachine& machine) {
   return fmt::format("{}, {} threads; matrix peak f32 {:.1f}, bf16 {:.1f} GFLOP/s\n", machine.processor,
                      machine.threads, machine.f32_peak / kGiga, machine.bf16_peak / kGiga);
-}
-
-std::string TypesText(const EngineTypes& t) {
-  return fmt::format("transformer {}, vae {}, text {}", Name(t.transformer), Name(t.vae), Name(t.text));
-}
-
-}  // namespace
-
-double BenchMachine::PeakOf(DType type) const {
-  return type == DType::kBF16 ? std::max(bf16_peak, f32_peak) : f32_peak;
 }
 
 json BenchJson(const BenchReport& r) {

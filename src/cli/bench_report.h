@@ -29,6 +29,9 @@ struct BenchReport {
   BenchResult result;
 };
 
+nlohmann::ordered_json MachineJson(const BenchMachine& machine);
+std::string MachineText(const BenchMachine& machine);
+
 nlohmann::ordered_json BenchJson(const BenchReport& report);
 std::string BenchText(const BenchReport& report);
 

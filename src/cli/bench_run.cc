@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "cli/bench_flop.h"
+#include "engine/generation_shape.h"
 
 namespace nextscale {
 namespace {
@@ -80,12 +81,33 @@ class Bench {
     } else if (settings_.vae) {
       NS_RETURN_IF_ERROR(RunVaeAlone());
     }
-    for (int a = 0; a < kAccounts; ++a) result_.account_peaks[a] = ledger_.peak(static_cast<Account>(a));
-    result_.peak_resident = PeakResidentBytes();
+    NoteMemory(result_);
     return std::move(result_);
   }
 
+  StatusOr<std::vector<BenchResult>> RunEach(std::span<const BenchSettings> all) {
+    NS_ASSIGN_OR_RETURN(const std::vector<PromptText> texts, RunText());
+    NS_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, LoadEngine());
+    std::vector<BenchResult> results;
+    for (const BenchSettings& settings : all) {
+      ops_.scratch.Clear();
+      ledger_.ResetPeaks();
+      ResetPeakResident();
+      BenchResult result;
+      std::vector<Tensor> summed;
+      NS_RETURN_IF_ERROR(RunTransformer(*engine, texts, settings, result, summed));
+      NoteMemory(result);
+      results.push_back(std::move(result));
+    }
+    return results;
+  }
+
  private:
+  void NoteMemory(BenchResult& result) const {
+    for (int a = 0; a < kAccounts; ++a) result.account_peaks[a] = ledger_.peak(static_cast<Account>(a));
+    result.peak_resident = PeakResidentBytes();
+  }
+
   template <typename Body>
   Status Repeat(BenchStage& stage, Body&& body) {
     std::vector<BenchStage> runs;
@@ -153,13 +175,17 @@ class Bench {
     return jobs;
   }
 
-  Status RunPictures(const std::vector<PromptText>& texts) {
+  StatusOr<std::unique_ptr<Engine>> LoadEngine() {
     const Stopwatch load;
-    NS_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine,
-                        Engine::Load(files_, info_, settings_.types, ops_));
+    StatusOr<std::unique_ptr<Engine>> engine = Engine::Load(files_, info_, settings_.types, ops_);
     result_.transformer.load_seconds = load.seconds();
+    return engine;
+  }
+
+  Status RunPictures(const std::vector<PromptText>& texts) {
+    NS_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, LoadEngine());
     std::vector<Tensor> summed;
-    NS_RETURN_IF_ERROR(RunTransformer(*engine, texts, summed));
+    NS_RETURN_IF_ERROR(RunTransformer(*engine, texts, settings_, result_, summed));
     if (!settings_.vae) return absl::OkStatus();
     result_.vae.flop = VaeDecodeFlop(*info_.vae, Latent());
     return Repeat(result_.vae, [&] { return engine->Decode(summed.front().view(), ops_, cancel_).status(); });
@@ -189,16 +215,15 @@ class Bench {
   }
 
   Status RunTransformer(const Engine& engine, const std::vector<PromptText>& texts,
-                        std::vector<Tensor>& summed) {
+                        const BenchSettings& settings, BenchResult& result, std::vector<Tensor>& summed) {
     const std::vector<ImageJob> jobs = Jobs(texts);
     ScaleWatch watch(profiler_);
-    BatchOptions options;
-    options.observer = &watch;
-    options.cancel = cancel_;
-    const BenchWork work = WorkOf(info_, settings_);
-    result_.transformer.flop = work.linear + work.attention;
+    const BatchOptions options{
+        .kv = settings.kv, .prune = settings.prune, .observer = &watch, .cancel = cancel_};
+    NS_ASSIGN_OR_RETURN(const BenchWork work, WorkOf(info_, settings));
+    result.transformer.flop = work.linear + work.attention;
     std::vector<std::vector<BenchScale>> runs;
-    NS_RETURN_IF_ERROR(Repeat(result_.transformer, [&]() -> Status {
+    NS_RETURN_IF_ERROR(Repeat(result.transformer, [&]() -> Status {
       NS_ASSIGN_OR_RETURN(BatchResult batch, engine.Generate(jobs, options, ops_));
       runs.push_back(watch.Take());
       summed.clear();
@@ -208,7 +233,7 @@ class Bench {
     for (size_t k = 0; k < runs.front().size(); ++k) {
       std::vector<BenchScale> of_scale;
       for (const std::vector<BenchScale>& run : runs) of_scale.push_back(run[k]);
-      result_.scales.push_back(Median(std::move(of_scale)));
+      result.scales.push_back(Median(std::move(of_scale)));
     }
     return absl::OkStatus();
   }
@@ -233,6 +258,8 @@ PlanRequest BenchSettings::Plan() const {
   request.prompts = batch;
   request.types = types;
   request.threads = threads;
+  request.kv = kv;
+  request.prune = prune;
   return request;
 }
 
@@ -241,18 +268,32 @@ StatusOr<BenchResult> RunBench(const ModelFiles& files, const ModelInfo& info, c
   return Bench(files, info, settings, cancel).Run();
 }
 
-BenchWork WorkOf(const ModelInfo& info, const BenchSettings& settings) {
+StatusOr<std::vector<BenchResult>> RunTransformerBenches(const ModelFiles& files, const ModelInfo& info,
+                                                         std::span<const BenchSettings> settings,
+                                                         const CancelToken* cancel) {
+  return Bench(files, info, settings.front(), cancel).RunEach(settings);
+}
+
+StatusOr<BenchWork> WorkOf(const ModelInfo& info, const BenchSettings& settings) {
   BenchWork out;
-  ScaleWork work{
-      .images = settings.batch, .streams = 2 * settings.batch, .text_tokens = settings.text_tokens};
   if (info.transformer) {
-    out.linear = ConditionFlop(*info.transformer, work.streams, settings.text_tokens);
-    for (const MapSize map : settings.schedule.maps) {
-      work.tokens = map.tokens();
-      const ScaleFlop flop = TransformerFlop(*info.transformer, work);
+    const TransformerConfig& config = *info.transformer;
+    NS_ASSIGN_OR_RETURN(const GenerationShape shape,
+                        ShapeOf(settings.schedule, settings.prune, settings.kv, config.depth));
+    ScaleWork work{.images = settings.batch,
+                   .streams = 2 * settings.batch,
+                   .text_tokens = settings.text_tokens,
+                   .cached = std::vector<int64_t>(config.depth, 0)};
+    out.linear = ConditionFlop(config, work.streams, settings.text_tokens);
+    const LayerTable held = shape.kv.Held();
+    for (int64_t k = 0; k < settings.schedule.scales(); ++k) {
+      if (shape.pruner.Skips(k)) continue;
+      work.tokens = settings.schedule.maps[k].tokens();
+      work.run = shape.kv.added[k];
+      if (k > 0) work.cached = held[k - 1];
+      const ScaleFlop flop = TransformerFlop(config, work);
       out.linear += flop.linear;
       out.attention += flop.attention;
-      work.cached += work.tokens;
     }
   }
   if (info.text) out.text = static_cast<double>(settings.batch) * T5Flop(*info.text, settings.text_tokens);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct BenchSettings {
   int repeat = 1;
   int threads = 1;
   bool text = true, transformer = true, vae = true;  // which stages run
+  KvOptions kv;
+  PruneOptions prune;
 
   PlanRequest Plan() const;
 };
@@ -53,10 +56,17 @@ struct BenchResult {
 StatusOr<BenchResult> RunBench(const ModelFiles& files, const ModelInfo& info, const BenchSettings& settings,
                                const CancelToken* cancel);
 
+// The transformer alone, loaded once, with each of these settings in turn; they differ in kv and prune only.
+// Each result's memory is that of its own run. At least one. Errors: as RunBench.
+StatusOr<std::vector<BenchResult>> RunTransformerBenches(const ModelFiles& files, const ModelInfo& info,
+                                                         std::span<const BenchSettings> settings,
+                                                         const CancelToken* cancel);
+
 // The work of the stages from shapes, for plans: text, transformer, VAE.
 struct BenchWork {
   double text = 0, linear = 0, attention = 0, vae = 0;
 };
-BenchWork WorkOf(const ModelInfo& info, const BenchSettings& settings);
+// Errors: CallError for a policy or a pruning that doesn't fit the schedule.
+StatusOr<BenchWork> WorkOf(const ModelInfo& info, const BenchSettings& settings);
 
 }  // namespace nextscale

@@ -28,7 +28,10 @@ Status RunGenerate(const GenerateFlags& flags, CommandLine& line) {
   }
   Progress progress = line.MakeProgress();
   NS_ASSIGN_OR_RETURN(const GenerateTask task, PrepareTask(flags, progress));
-  if (flags.plan) fmt::print("{}", PlanText(task));
+  if (flags.plan) {
+    NS_ASSIGN_OR_RETURN(const std::string plan, PlanText(task));
+    fmt::print("{}", plan);
+  }
   if (limit) NS_RETURN_IF_ERROR(CheckMemory(task.info, task.plan, *limit));
   if (flags.plan) return absl::OkStatus();
   NS_ASSIGN_OR_RETURN(const std::vector<std::string> bits_paths, CheckPlaces(flags, task));

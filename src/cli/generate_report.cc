@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
-#include <tuple>
-
 #include "cli/bench_flop.h"
 #include "cli/bench_run.h"
 #include "cli/format.h"
@@ -50,24 +47,21 @@ json AccountsJson(const std::vector<ScaleReport>& scales, const MemoryLedger& le
 // was seen at 0.8; a text encoder with few tokens is bound by reading its weights instead.
 constexpr double kLinearShare = 0.8, kAttentionShare = 0.5, kVaeShare = 0.8, kTextShare = 0.4;
 
-std::string SecondsText(const GenerateTask& task) {
+StatusOr<std::string> SecondsText(const GenerateTask& task) {
   const PlanRequest& r = task.plan.largest;
   const MachinePeak peak = MeasureMachinePeak(3);
   const auto flops = [&](DType type) { return peak.of(type).median * 1e9; };
   double transformer = 0, vae = 0;
-  std::map<std::tuple<double, int, size_t>, BenchWork> works;  // by kind of batch
   for (const std::vector<size_t>& batch : task.batches) {
-    const ScaleSchedule& schedule = task.pictures[batch[0]].request.schedule;
-    const auto [at, fresh] = works.try_emplace({schedule.ratio, schedule.scales(), batch.size()});
-    if (fresh) {
-      at->second = WorkOf(task.info, {.schedule = schedule,
-                                      .batch = static_cast<int64_t>(batch.size()),
-                                      .types = r.types,
-                                      .text_tokens = r.text_tokens,
-                                      .repeat = 1,
-                                      .threads = r.threads});
-    }
-    const BenchWork& work = at->second;
+    const Picture& first = task.pictures[batch[0]];
+    NS_ASSIGN_OR_RETURN(const BenchWork work, WorkOf(task.info, {.schedule = first.request.schedule,
+                                                                 .batch = static_cast<int64_t>(batch.size()),
+                                                                 .types = r.types,
+                                                                 .text_tokens = r.text_tokens,
+                                                                 .repeat = 1,
+                                                                 .threads = r.threads,
+                                                                 .kv = first.kv,
+                                                                 .prune = first.prune}));
     const double streams = r.guided ? 1 : 0.5;  // the bench counts two a picture
     transformer += streams * (work.linear / kLinearShare + work.attention / kAttentionShare) /
                    flops(r.types.transformer);
@@ -102,7 +96,7 @@ json ReportJson(const GenerateTask& task, const RunReport& report, const MemoryL
   return out;
 }
 
-std::string PlanText(const GenerateTask& task) {
+StatusOr<std::string> PlanText(const GenerateTask& task) {
   const PlanRequest& r = task.plan.largest;
   const MemoryPlan& plan = task.plan.memory;
   const MapSize last = r.schedule.last();
@@ -120,7 +114,8 @@ std::string PlanText(const GenerateTask& task) {
   for (const MemoryPlan::Phase& phase : plan.phases)
     out += fmt::format("  {:<12} {:>12}\n", phase.name, HumanBytes(phase.bytes));
   out += fmt::format("  {:<12} {:>12}  ({} bytes)\n\n", "peak", HumanBytes(plan.peak), plan.peak);
-  return out + SecondsText(task);
+  NS_ASSIGN_OR_RETURN(const std::string seconds, SecondsText(task));
+  return out + seconds;
 }
 
 }  // namespace nextscale

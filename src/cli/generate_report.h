@@ -26,6 +26,6 @@ nlohmann::ordered_json ReportJson(const GenerateTask& task, const RunReport& rep
                                   const MemoryLedger& ledger);
 
 // The plan as text: memory by account and phase, its peak, and seconds from a short matrix timing.
-std::string PlanText(const GenerateTask& task);
+StatusOr<std::string> PlanText(const GenerateTask& task);
 
 }  // namespace nextscale

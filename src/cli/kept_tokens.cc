@@ -24,7 +24,8 @@ void KeptTokens::See(std::string_view name, ConstView tensor) {
 }
 
 Image KeptTokens::Draw(Image picture, int64_t stream) const {
-  NS_CHECK(!empty() && stream < static_cast<int64_t>(counts_.size()), "stream {} of {}", stream, counts_.size());
+  NS_CHECK(!empty() && stream < static_cast<int64_t>(counts_.size()), "stream {} of {}", stream,
+           counts_.size());
   for (int64_t y = 0; y < picture.height; ++y) {
     for (int64_t x = 0; x < picture.width; ++x) {
       const int64_t token = y * map_.h / picture.height * map_.w + x * map_.w / picture.width;

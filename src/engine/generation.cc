@@ -20,16 +20,15 @@ double Seconds(std::chrono::steady_clock::time_point since) {
 }  // namespace
 
 Generation::Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs,
-                       const BatchOptions& options, Pruner pruner, KvSetup kv, const OpContext& ops)
+                       const BatchOptions& options, GenerationShape shape, const OpContext& ops)
     : info_(info),
       transformer_(transformer),
       jobs_(jobs),
       options_(options),
       ops_(ops),
       schedule_(jobs.front().request.schedule),
-      pruner_(std::move(pruner)),
-      prune_store_(transformer.config().depth, ops.ledger),
-      kv_(std::move(kv)) {
+      shape_(std::move(shape)),
+      prune_store_(transformer.config().depth, ops.ledger) {
   const TransformerConfig& config = transformer.config();
   uncond_of_image_.assign(jobs.size(), -1);
   for (int64_t i = 0; i < images(); ++i) streams_.push_back({i, true});
@@ -45,12 +44,12 @@ Generation::Generation(const ModelInfo& info, const Transformer& transformer, st
     bits_.push_back(job.bits ? job.bits : own_bits_.back().get());
   }
 
-  const int64_t most_tokens = MostTokens(schedule_, pruner_);
+  const int64_t most_tokens = shape_.most_tokens;
   const MemoryUse use{ops.ledger, Account::kActivations};
   act_ = std::make_unique<Activations>(config, ActivationsShape{streams(), most_tokens}, transformer.dtype(),
                                        ops.ledger);
   cache_ = std::make_unique<KvCache>(
-      KvCacheShape{config.depth, streams(), config.heads, config.head_dim(), kv_.Capacity()},
+      KvCacheShape{config.depth, streams(), config.heads, config.head_dim(), shape_.kv.Capacity()},
       transformer.dtype(), ops.ledger);
   word_inputs_ = Tensor(DType::kF32, {images() * most_tokens, config.bits}, use);
   logits_ = Tensor(DType::kF32, {streams() * most_tokens, 2 * config.bits}, use);
@@ -72,7 +71,7 @@ StatusOr<BatchResult> Generation::Run() {
                       transformer_.Condition(rows, ops_, tensors, options_.cancel));
   double watched = 0;  // in the observer: previews are not the transformer's time
   for (int64_t scale = 0; scale < schedule_.scales(); ++scale) {
-    if (pruner_.Skips(scale)) {
+    if (shape_.pruner.Skips(scale)) {
       for (GeneratedImage& image : result_.images)
         image.bits.emplace_back(DType::kU8, Shape{schedule_.maps[scale].tokens(), 0}, MemoryUse{});
       continue;
@@ -114,27 +113,28 @@ Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, Sca
   if (scale > 0) MakeWordInputs(scale);
   const std::vector<std::vector<int32_t>> tokens(streams(), TokenNumbers(scale));
   const std::vector<InnerGuidance> inner = InnerGuidanceAt(scale);
-  const ScaleRun run{.step = {.scale = scale,
-                              .streams = streams(),
-                              .map = map,
-                              .rope = &rope,
-                              .tokens_B = tokens,
-                              .last = IsLastRun(scale),
-                              .source = pruner_.source() < 0 ? MapSize() : schedule_.maps[pruner_.source()]},
-                     .images = images(),
-                     .image_of_stream = image_of_stream_,
-                     .word_inputs = word_inputs_.view().Rows(0, images() * L),
-                     .inner_guidance = inner,
-                     .kv = &kv_,
-                     .pruner = &pruner_,
-                     .prune_store = &prune_store_};
+  const ScaleRun run{
+      .step = {.scale = scale,
+               .streams = streams(),
+               .map = map,
+               .rope = &rope,
+               .tokens_B = tokens,
+               .last = IsLastRun(scale),
+               .source = shape_.pruner.source() < 0 ? MapSize() : schedule_.maps[shape_.pruner.source()]},
+      .images = images(),
+      .image_of_stream = image_of_stream_,
+      .word_inputs = word_inputs_.view().Rows(0, images() * L),
+      .inner_guidance = inner,
+      .kv = &shape_.kv,
+      .pruner = &shape_.pruner,
+      .prune_store = &prune_store_};
   TensorObserver* tensors =
       options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
   NS_RETURN_IF_ERROR(transformer_.RunScale(run, conditioning, *cache_, *act_,
                                            logits_.view().Rows(0, streams() * L), ops_, tensors,
                                            options_.cancel));
 
-  if (tensors && kv_.policy && !run.step.last) SeeKept(scale);
+  if (tensors && shape_.kv.policy && !run.step.last) SeeKept(scale);
   for (int64_t i = 0; i < images(); ++i) Guide(i, scale);
   const Shape logits_shape{images(), L, config.bits, 2};
   See(scale, "logits", logits_.view().Rows(0, images() * L).Reshape(logits_shape));
@@ -150,7 +150,7 @@ Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, Sca
   report.kv_bytes = cache_->bytes();
   for (int64_t layer = 0; layer < config.depth; ++layer) {
     report.kv_tokens.push_back(cache_->TokensHeld(layer));
-    report.tokens_run.push_back(pruner_.Kept(scale, layer, L));
+    report.tokens_run.push_back(shape_.pruner.Kept(scale, layer, L));
   }
   for (int account = 0; account < kAccounts; ++account) {
     report.account_bytes.push_back(ops_.ledger ? ops_.ledger->current(static_cast<Account>(account)) : 0);
@@ -177,26 +177,9 @@ void Generation::MakeWordInputs(int64_t scale) {
   }
 }
 
-LayerTable Generation::TokensAdded(const ScaleSchedule& schedule, const Pruner& pruner, int64_t depth) {
-  LayerTable added(schedule.scales(), std::vector<int64_t>(depth));
-  for (int64_t k = 0; k < schedule.scales(); ++k) {
-    for (int64_t layer = 0; layer < depth; ++layer)
-      added[k][layer] = pruner.Kept(k, layer, schedule.maps[k].tokens());
-  }
-  return added;
-}
-
-int64_t Generation::MostTokens(const ScaleSchedule& schedule, const Pruner& pruner) {
-  int64_t most = 0;
-  for (int64_t k = 0; k < schedule.scales(); ++k) {
-    if (!pruner.Skips(k)) most = std::max(most, schedule.maps[k].tokens());
-  }
-  return most;
-}
-
 bool Generation::IsLastRun(int64_t scale) const {
   int64_t next = scale + 1;
-  while (next < schedule_.scales() && pruner_.Skips(next)) ++next;
+  while (next < schedule_.scales() && shape_.pruner.Skips(next)) ++next;
   return next == schedule_.scales();
 }
 
@@ -274,12 +257,9 @@ StatusOr<BatchResult> Engine::Generate(std::span<const ImageJob> jobs, const Bat
                                        const OpContext& ops) const {
   NS_CHECK(!jobs.empty());
   for (const ImageJob& job : jobs) NS_RETURN_IF_ERROR(CheckRequest(job.request, info_));
-  const ScaleSchedule& schedule = jobs.front().request.schedule;
-  const int64_t depth = transformer_->config().depth;
-  NS_ASSIGN_OR_RETURN(Pruner pruner, Pruner::Make(options.prune, schedule.scales(), depth));
-  NS_ASSIGN_OR_RETURN(
-      KvSetup kv, MakeKvSetup(options.kv, schedule.maps, Generation::TokensAdded(schedule, pruner, depth)));
-  return Generation(info_, *transformer_, jobs, options, std::move(pruner), std::move(kv), ops).Run();
+  NS_ASSIGN_OR_RETURN(GenerationShape shape, ShapeOf(jobs.front().request.schedule, options.prune, options.kv,
+                                                     transformer_->config().depth));
+  return Generation(info_, *transformer_, jobs, options, std::move(shape), ops).Run();
 }
 
 }  // namespace nextscale

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/generation_shape.h"
 
 namespace nextscale {
 
@@ -13,12 +14,8 @@ namespace nextscale {
 class Generation {
  public:
   Generation(const ModelInfo& info, const Transformer& transformer, std::span<const ImageJob> jobs,
-             const BatchOptions& options, Pruner pruner, KvSetup kv, const OpContext& ops);
+             const BatchOptions& options, GenerationShape shape, const OpContext& ops);
   StatusOr<BatchResult> Run();
-  // [K][L]: how many tokens each layer adds to its cache at each scale of a schedule; 0 where it is skipped.
-  static LayerTable TokensAdded(const ScaleSchedule& schedule, const Pruner& pruner, int64_t depth);
-  // Tokens of the largest map that runs.
-  static int64_t MostTokens(const ScaleSchedule& schedule, const Pruner& pruner);
 
  private:
   // Streams: images' conditional ones, then the unconditional ones of guided images.
@@ -55,9 +52,8 @@ class Generation {
   std::vector<std::unique_ptr<BitSource>> own_bits_;
   std::vector<BitSource*> bits_;
   std::unique_ptr<Activations> act_;
-  const Pruner pruner_;
+  const GenerationShape shape_;
   PruneStore prune_store_;
-  KvSetup kv_;
   std::unique_ptr<KvCache> cache_;
   Tensor word_inputs_;  // [images*L, d]
   Tensor logits_;       // [B*L, 2d]

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/generation.h"
+#include "engine/generation_shape.h"
 
 namespace nextscale {
 namespace {
@@ -22,23 +22,22 @@ int64_t LatentBytes(const ModelInfo& info, const ScaleSchedule& schedule) {
 
 StatusOr<MemoryPlan> PlanMemory(const ModelInfo& info, const PlanRequest& r) {
   const TransformerConfig& c = *info.transformer;
-  NS_ASSIGN_OR_RETURN(const Pruner pruner, Pruner::Make(r.prune, r.schedule.scales(), c.depth));
-  const int64_t streams = r.batch * (r.guided ? 2 : 1), most = Generation::MostTokens(r.schedule, pruner);
-  const LayerTable added = Generation::TokensAdded(r.schedule, pruner, c.depth);
-  NS_ASSIGN_OR_RETURN(const KvSetup kv, MakeKvSetup(r.kv, r.schedule.maps, added));
+  NS_ASSIGN_OR_RETURN(const GenerationShape shape, ShapeOf(r.schedule, r.prune, r.kv, c.depth));
+  const int64_t streams = r.batch * (r.guided ? 2 : 1), most = shape.most_tokens;
   MemoryPlan plan;
 
   const int64_t text_rows = r.prompts * r.text_tokens * c.text_width * 4;
   Of(plan, Account::kWeights) = TransformerWeightBytes(c, r.types.transformer) +
                                 VaeWeightBytes(*info.vae, r.types.vae, VaeParts::kDecoder);
   Of(plan, Account::kKv) =
-      kv.PeakTokens() * streams * 2 * c.width * static_cast<int64_t>(SizeOf(r.types.transformer));
+      shape.kv.PeakTokens() * streams * 2 * c.width * static_cast<int64_t>(SizeOf(r.types.transformer));
   Of(plan, Account::kTextKv) =
       TextKvBytes(c, std::vector<int64_t>(streams, r.text_tokens), r.types.transformer);
 
-  if (pruner.source() >= 0) {
-    Of(plan, Account::kPrune) = PruneStore::Bytes(
-        pruner, c.depth, streams * r.schedule.maps[pruner.source()].tokens(), c.width, r.types.transformer);
+  if (shape.pruner.source() >= 0) {
+    Of(plan, Account::kPrune) =
+        PruneStore::Bytes(shape.pruner, c.depth, streams * r.schedule.maps[shape.pruner.source()].tokens(),
+                          c.width, r.types.transformer);
   }
 
   // Everything that is made anew for each batch: the pass's buffers, its inputs and logits, the sums of
@@ -46,7 +45,7 @@ StatusOr<MemoryPlan> PlanMemory(const ModelInfo& info, const PlanRequest& r) {
   const int64_t pass = Activations::Bytes(c, {streams, most}, r.types.transformer) +
                        r.batch * most * c.bits * 4 + streams * most * 2 * c.bits * 4 +
                        r.batch * LatentBytes(info, r.schedule) + streams * 9 * c.width * 4;
-  const int64_t scratch = AttentionScratchBytes(streams * c.heads, kv.Capacity() + most, c.head_dim(),
+  const int64_t scratch = AttentionScratchBytes(streams * c.heads, shape.kv.Capacity() + most, c.head_dim(),
                                                 r.types.transformer, EffectiveIsa(), r.threads);
 
   const MapSize latent = LatentMap(r.schedule.last(), info.patchify);

@@ -23,8 +23,6 @@ struct KvSetup {
   int64_t Capacity() const;
   // Most tokens that all layers together hold between scales, per head and stream.
   int64_t PeakTokens() const;
-
- private:
   // [K][L] held after each scale; nothing is stored at the last one that runs.
   LayerTable Held() const;
 };

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "base/check.h"
 
@@ -39,6 +40,11 @@ void MemoryLedger::Counter::Add(int64_t bytes) {
   int64_t seen = peak.load(std::memory_order_relaxed);
   while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
   }
+}
+
+void MemoryLedger::ResetPeaks() {
+  for (Counter& counter : accounts_) counter.peak = counter.current.load();
+  total_.peak = total_.current.load();
 }
 
 void MemoryLedger::Charge(Account account, int64_t bytes) {
@@ -85,5 +91,7 @@ void Buffer::Reset() {
 
 int64_t ResidentBytes() { return StatusField("VmRSS:"); }
 int64_t PeakResidentBytes() { return StatusField("VmHWM:"); }
+
+void ResetPeakResident() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 }  // namespace nextscale

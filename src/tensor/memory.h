@@ -25,6 +25,7 @@ class MemoryLedger {
   int64_t peak(Account account) const {
     return accounts_[Index(account)].peak.load(std::memory_order_relaxed);
   }
+  void ResetPeaks();  // to what is held now
   int64_t total_peak() const { return total_.peak.load(std::memory_order_relaxed); }
 
  private:
@@ -66,5 +67,6 @@ class Buffer {
 
 int64_t ResidentBytes();      // now, of this process (VmRSS)
 int64_t PeakResidentBytes();  // VmHWM
+void ResetPeakResident();     // to what is resident now, where the system lets a program do that
 
 }  // namespace nextscale

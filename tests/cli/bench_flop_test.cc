@@ -19,7 +19,7 @@ int64_t Parameters(const std::vector<TensorInfo>& tensors) {
 BenchWork WorkAt1M(std::string_view preset) {
   BenchSettings settings;
   settings.schedule = MakeSchedule(1.0, 13);
-  return WorkOf(*BenchPreset(preset), settings);
+  return WorkOf(*BenchPreset(preset), settings).value();
 }
 
 // The figures are given to two or three digits.

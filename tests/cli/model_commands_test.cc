@@ -247,6 +247,23 @@ TEST(BenchTest, PlanAndJson) {
   EXPECT_EQ(RunCommand({"bench", "--preset", "infinity-2b", "--plan", "--scales", "80x"}).exit_status, 2);
 }
 
+TEST(BenchCommand, ListsGiveOneTable) {
+  const CommandOutcome run = RunCommand(With({"bench", "--pixels", "0.06M", "--json", "--kv", "full,snapkv",
+                                              "--kv-budget", "10%,50", "--prune", "none,fastvar"},
+                                             kModelA));
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const nlohmann::json variants = nlohmann::json::parse(run.out)["variants"];
+  const std::vector<std::string> names = {"full",      "full fastvar",     "snapkv 10%", "snapkv 10% fastvar",
+                                          "snapkv 50", "snapkv 50 fastvar"};
+  ASSERT_EQ(variants.size(), names.size());
+  for (size_t i = 0; i < names.size(); ++i) EXPECT_EQ(variants[i]["name"], names[i]);
+  EXPECT_EQ(variants[0]["scales"].size(), 7u);
+  EXPECT_EQ(variants[1]["scales"].size(), 5u);  // two are skipped
+  // 265 tokens before the last map; a budget of 10% is 26.
+  EXPECT_EQ(variants[2]["kv_bytes"].get<int64_t>() * 265, variants[0]["kv_bytes"].get<int64_t>() * 26);
+  EXPECT_EQ(RunCommand(With({"bench", "--plan", "--kv", "full,snapkv"}, kModelA)).exit_status, 2);
+}
+
 TEST(BenchTest, AModelByStageScaleAndOp) {
   const CommandOutcome run =
       RunCommand(With({"bench", "--pixels", "0.06M", "--json", "--repeat", "2"}, kModelA));
