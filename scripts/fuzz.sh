@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 targets=${*:2}
-targets=${targets:-torch_file pickle safetensors index config package}
+targets=${targets:-torch_file pickle safetensors index config package plan}
 cmake --preset fuzz >/dev/null
 mkdir -p build/fuzz/crashes
 for target in $targets; do

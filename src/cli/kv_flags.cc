@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
-#include <map>
-
 #include "cli/flag_list.h"
 
 namespace nextscale {
@@ -27,12 +24,10 @@ Status ParseBudget(const std::string& text, KvOptions& kv) {
   return absl::OkStatus();
 }
 
-bool ParsePooling(std::string_view text, Pooling& pooling) {
-  const std::map<std::string_view, Pooling> names = {
-      {"average", Pooling::kAverage}, {"max", Pooling::kMax}, {"none", Pooling::kNone}};
-  const auto at = names.find(text);
-  if (at != names.end()) pooling = at->second;
-  return at != names.end();
+bool SetPooling(std::string_view text, KvOptions& kv) {
+  const StatusOr<Pooling> pooling = ParsePooling(text);
+  if (pooling.ok()) kv.pooling = *pooling;
+  return pooling.ok();
 }
 
 // window=9,pooling=max,...: -> whether the name is known and the value good.
@@ -47,7 +42,7 @@ bool SetOption(std::string_view name, std::string_view value, KvOptions& kv) {
   if (name == "window") return whole(kv.window, 1);
   if (name == "refiner-start") return whole(kv.refiner_start, 0);
   if (name == "decay") return whole(kv.decay, 0);
-  if (name == "pooling") return ParsePooling(value, kv.pooling);
+  if (name == "pooling") return SetPooling(value, kv);
   if (name == "sinks" && whole(number, 0)) return kv.sinks = *number, true;
   if (name == "beta" && whole(number, 1)) return kv.beta = *number, true;
   if (name == "start" && whole(number, 0)) return kv.reference_start = *number, true;

@@ -30,7 +30,7 @@ struct KvOptions {
   std::optional<int64_t> window;         // default: WindowSize of the budget
   int64_t sinks = 4;                     // StreamingLLM
   int64_t beta = 20;                     // PyramidKV
-  Pooling pooling = Pooling::kAverage;
+  std::optional<Pooling> pooling;        // default: average
   std::optional<int64_t> refiner_start;  // ScaleKV's B_r(0)
   std::optional<int64_t> decay;          // ScaleKV's delta
   LayerFlags drafters;                   // ScaleKV: [K][L] roles
@@ -41,5 +41,8 @@ struct KvOptions {
 // "full", "sliding-window", ... Errors: CallError that lists the names.
 StatusOr<KvPolicyKind> ParseKvPolicy(std::string_view name);
 std::string_view Name(KvPolicyKind policy);
+// "average", "max", "none". Errors: as above.
+StatusOr<Pooling> ParsePooling(std::string_view name);
+std::string_view Name(Pooling pooling);
 
 }  // namespace nextscale

@@ -42,6 +42,15 @@ std::string Seed(const std::string& name) {
   if (name == "#package") {
     return R"({"version":1,"name":"x","options":{"block_chunks":"2"},"presets":{"cfg":"3"},"trained_pixels":"1M"})";
   }
+  if (name == "#plan") {
+    return R"({"nextscale_plan":1,"model":")" + std::string(64, 'a') +
+           R"(","depth":2,"schedule":[[1,1],[2,2]],"top":8,"drafter_count":1,"refiner_start":null,"decay":7,)"
+           R"("window":16,"pooling":"average","metric":"asi","prompts":["x"],"seed":1,"current":[[1,1],[0.5,1e-3]],)"
+           R"("top_ratio":[[0,0],[1,1]],"asi":[[0,0],[1,1]],"z":[[0,0],[-1,1]],"drafters":[[1,0]],)"
+           R"("stability":[{"prompts":1,"overlap":0.5}],"asi_heads":[[[0],[0]],[[1],[0.25]]]})";
+  }
+  if (name == "#budgets")
+    return R"({"Scale 2":{"Block 0":1,"Block 1":0,"Max":30,"Min":10},"Scale 3":{"Block 0":0,"Block 1":1,"Max":9,"Min":4}})";
   const size_t mark = name.find('#');
   std::string bytes =
       ReadAll(std::string(NEXTSCALE_SOURCE_DIR) + "/tests/golden/models/" + name.substr(0, mark));
