@@ -31,8 +31,6 @@ ScaleSchedule Schedule(const json& request) {
   return s;
 }
 
-std::string Unsupported(const std::string& kind) { return kind == "calibrate" ? "calibrate" : ""; }
-
 // {"ratios": {"9": 0.4, ...}, "layers": [1, 2], "source": 8}, or null.
 PruneOptions Pruning(const json& pruner) {
   PruneOptions out;
@@ -59,6 +57,15 @@ void FillGenerate(const json& request, ParityCase& out) {
   out.prune = Pruning(request.at("pruner"));
 }
 
+void FillCalibration(const json& request, ParityCase& out) {
+  request.at("top").get_to(out.calibration.top);
+  request.at("drafter_count").get_to(out.calibration.drafter_count);
+  request.at("budget").get_to(out.calibration.budget);
+  request.at("refiner_budget").get_to(out.calibration.refiner_budget);
+  request.at("decay").get_to(out.calibration.decay);
+  request.at("window").get_to(out.calibration.window);
+}
+
 ParityCase Parse(const json& request, const std::string& folder) {
   ParityCase out;
   out.folder = folder;
@@ -72,9 +79,9 @@ ParityCase Parse(const json& request, const std::string& folder) {
   const json& tolerance = request.at("tolerance");
   out.tolerance = {tolerance.at("float").get<double>(), tolerance.at("image").get<double>(),
                    tolerance.at("pixels").get<int>()};
-  out.unsupported = Unsupported(out.kind);
   if (out.kind != "encode") request.at("prompts").get_to(out.prompts);
-  if (out.kind == "generate") FillGenerate(request, out);
+  if (out.kind == "generate" || out.kind == "calibrate") FillGenerate(request, out);
+  if (out.kind == "calibrate") FillCalibration(request, out);
   if (out.kind == "encode") {
     out.schedule = Schedule(request);
     out.input = folder + "/" + request.at("input").get<std::string>();
@@ -88,16 +95,19 @@ Status CheckCase(const ParityCase& c, const std::string& path) {
   if (c.kind != "generate" && c.kind != "encode" && c.kind != "text" && c.kind != "calibrate") {
     return bad(fmt::format("kind is \"{}\"; expected generate, encode, text or calibrate", c.kind));
   }
-  if (c.kind == "text" || !c.unsupported.empty()) return absl::OkStatus();
+  if (c.kind == "text") return absl::OkStatus();
   if (c.schedule.maps.empty()) return bad("scales is empty");
   for (MapSize m : c.schedule.maps) {
     if (m.h < 1 || m.w < 1 || m.h > 4096 || m.w > 4096)
       return bad(fmt::format("a scale is {} x {}", m.h, m.w));
   }
-  if (c.kind == "generate" && (c.prompts.empty() || c.seeds.size() != c.prompts.size())) {
+  if (c.kind != "encode" && (c.prompts.empty() || c.seeds.size() != c.prompts.size())) {
     return bad(fmt::format("{} prompts, {} seeds; one of each an image is expected", c.prompts.size(),
                            c.seeds.size()));
   }
+  const ParityCase::Calibration& a = c.calibration;
+  if (c.kind == "calibrate" && (a.top < 1 || a.drafter_count < 0 || a.budget < 1 || a.window < 1))
+    return bad("top, drafter_count, budget and window are numbers above 0");
   return absl::OkStatus();
 }
 

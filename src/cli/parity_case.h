@@ -21,21 +21,24 @@ struct ParityTolerance {
 
 struct ParityCase {
   std::string name, folder;
-  std::string kind;         // "generate", "encode", "text", "calibrate"
-  std::string unsupported;  // what this version can't run yet, or empty
-  ModelPaths model;         // paths resolved against the folder; options of the request
+  std::string kind;  // "generate", "encode", "text", "calibrate"
+  ModelPaths model;  // paths resolved against the folder; options of the request
   bool patchify = false;
   ParityTolerance tolerance;
 
-  std::vector<std::string> prompts;     // generate, text
+  std::vector<std::string> prompts;     // all but encode
   std::optional<std::string> negative;  // generate
-  ScaleSchedule schedule;               // generate, encode: the request's own maps and rotary grid
+  ScaleSchedule schedule;               // all but text: the request's own maps and rotary grid
   std::vector<uint64_t> seeds;
   std::vector<float> cfg, tau;
   double top_p = 0;
   int top_k = 0;
   std::vector<int> cfg_insertion_layer;
   std::string policy;  // generate: the cache policy's JSON
+  struct Calibration {
+    int64_t top = 0, drafter_count = 0;                             // K', N_d
+    int64_t budget = 0, refiner_budget = 0, decay = 0, window = 0;  // of the budgets expected
+  } calibration;
   PruneOptions prune;  // generate
   std::string input;   // encode: the picture's path
 

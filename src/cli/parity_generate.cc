@@ -1,56 +1,12 @@
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "cli/parity_policy.h"
+#include "cli/parity_replay.h"
 #include "cli/parity_run.h"
 #include "engine/engine.h"
 
 namespace nextscale {
 namespace {
-
-std::string ScaleName(int64_t scale, std::string_view what) {
-  return fmt::format("scale{:02d}.{}", scale, what);
-}
-
-// Draws one image's bits from the recorded exponential numbers: argmax p / e.
-class ReplayedBits : public BitSource {
- public:
-  ReplayedBits(const ParityRun& run, int64_t image) : run_(run), image_(image) {}
-
-  Status Draw(int64_t scale, MapSize map, ConstView logits, View bits, const OpContext& ops) override {
-    const int64_t images = static_cast<int64_t>(run_.request.prompts.size());
-    NS_ASSIGN_OR_RETURN(const Tensor draws, run_.check.Expected(ScaleName(scale, "draws")));
-    if (draws.elements() != images * bits.elements() * 2 || draws.dtype() != DType::kF32) {
-      return FileError(
-          fmt::format("{}: {} is {}", run_.request.ExpectedPath(), ScaleName(scale, "draws"),
-                      ToString(draws.shape())),
-          fmt::format("the model draws {} bits of each of {} images there", ToString(bits.shape()), images));
-    }
-    const ConstView own = draws.view().Reshape({images, bits.dim(0), bits.dim(1), 2}).Rows(image_, 1);
-    SampleExponential(logits, own.Reshape({bits.dim(0), bits.dim(1), 2}), run_.request.top_p,
-                      run_.request.top_k, bits, ops);
-    run_.check.SeePart(ScaleName(scale, "logits"), logits, image_, images);
-    run_.check.SeePart(ScaleName(scale, "bits"), bits, image_, images);
-    return run_.type == DType::kF32 ? absl::OkStatus() : GoOnFromExpected(scale, images, bits);
-  }
-
- private:
-  Status GoOnFromExpected(int64_t scale, int64_t images, View bits) const {
-    NS_ASSIGN_OR_RETURN(const Tensor expected, run_.check.Expected(ScaleName(scale, "bits")));
-    if (expected.elements() != images * bits.elements() || expected.dtype() != DType::kU8) {
-      return FileError(
-          fmt::format("{}: {} is {}", run_.request.ExpectedPath(), ScaleName(scale, "bits"),
-                      ToString(expected.shape())),
-          fmt::format("the model has {} of each of {} images there", ToString(bits.shape()), images));
-    }
-    std::memcpy(bits.raw(), expected.data<uint8_t>() + image_ * bits.elements(), bits.elements());
-    return absl::OkStatus();
-  }
-
-  const ParityRun& run_;
-  int64_t image_;
-};
 
 // Passes the engine's tensors to the check. Logits and bits are seen where they are drawn.
 class GenerateWatch : public EngineObserver {
@@ -64,7 +20,8 @@ class GenerateWatch : public EngineObserver {
   }
   Status ScaleDone(const ScaleReport& report, std::span<const GeneratedImage> images) override {
     for (size_t i = 0; i < images.size(); ++i) {
-      check_.SeePart(ScaleName(report.scale, "summed"), images[i].summed.view(), i, images.size());
+      check_.SeePart(fmt::format("scale{:02d}.summed", report.scale), images[i].summed.view(), i,
+                     images.size());
     }
     return absl::OkStatus();
   }
@@ -73,30 +30,13 @@ class GenerateWatch : public EngineObserver {
   ParityCheck& check_;
 };
 
-void SeeText(std::string_view whose, const PromptText& text, ParityCheck& check) {
-  check.See(fmt::format("{}.ids", whose), ConstView(reinterpret_cast<const std::byte*>(text.ids.data()),
-                                                    DType::kI32, {static_cast<int64_t>(text.ids.size())}));
-  check.See(fmt::format("{}.t5", whose), text.rows.view());
-}
-
-PictureRequest RequestOfImage(const ParityCase& c, size_t image) {
-  return {.prompt = c.prompts[image],
-          .negative = c.negative,
-          .seed = c.seeds[image],
-          .schedule = c.schedule,
-          .cfg = c.cfg,
-          .tau = c.tau,
-          .top_p = c.top_p,
-          .top_k = c.top_k,
-          .cfg_insertion_layer = c.cfg_insertion_layer,
-          .rng = RngKind::kTorch};
-}
-
 StatusOr<BatchResult> Generate(const ParityRun& run, const Engine& engine,
                                const std::vector<PromptText>& texts) {
   const ParityCase& c = run.request;
   std::vector<ReplayedBits> bits;
-  for (size_t i = 0; i < c.prompts.size(); ++i) bits.emplace_back(run, i);
+  for (size_t i = 0; i < c.prompts.size(); ++i)
+    bits.emplace_back(
+        run, ReplayPlace{.image = static_cast<int64_t>(i), .images = static_cast<int64_t>(c.prompts.size())});
   std::vector<ImageJob> jobs;
   for (size_t i = 0; i < c.prompts.size(); ++i) {
     jobs.push_back({.request = RequestOfImage(c, i),

@@ -2,34 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/mapped_file.h"
+#include "calibration/apply_plan.h"
 
 namespace nextscale {
 namespace {
 
 using nlohmann::json;
 
-// The public code's budget files: "Scale n", counted from 1, is what scale n finds in the cache; scales left
-// out have no limit.
-LayerTable FileBudgets(const json& file, size_t scales, int64_t depth) {
-  LayerTable table(scales, std::vector<int64_t>(depth, std::numeric_limits<int64_t>::max()));
-  for (size_t k = 0; k < scales; ++k) {
-    const std::string scale = fmt::format("Scale {}", k + 1);
-    if (!file.contains(scale)) continue;
-    const json& row = file.at(scale);
-    for (int64_t l = 0; l < depth; ++l) {
-      table[k][l] = row.at(row.at(fmt::format("Block {}", l)).get<int>() ? "Max" : "Min").get<int64_t>();
-    }
-  }
-  return table;
-}
-
 // Throws json's exceptions.
-KvOptions Parse(const json& policy, const ParityCase& request, int64_t depth,
-                const std::string& budget_file) {
+KvOptions Parse(const json& policy, const ParityCase& request, int64_t depth) {
   KvOptions kv;
   if (policy.contains("budget")) kv.budget_tokens = policy.at("budget").get<int64_t>();
   if (policy.contains("window")) kv.window = policy.at("window").get<int64_t>();
@@ -43,8 +27,6 @@ KvOptions Parse(const json& policy, const ParityCase& request, int64_t depth,
     for (const json& pair : policy.at("drafters"))
       kv.drafters.at(pair.at(0).get<size_t>()).at(pair.at(1).get<size_t>()) = true;
   }
-  if (!budget_file.empty())
-    kv.file_budgets = FileBudgets(json::parse(budget_file), request.schedule.maps.size(), depth);
   return kv;
 }
 
@@ -54,12 +36,14 @@ StatusOr<KvOptions> PolicyOfCase(const ParityCase& request, int64_t depth) {
   const std::string where = request.folder + "/request.json";
   try {
     const json policy = json::parse(request.policy);
-    std::string budget_file;
+    KvOptions kv = Parse(policy, request, depth);
     if (policy.contains("file")) {
-      NS_ASSIGN_OR_RETURN(budget_file,
-                          ReadSmallFile(request.folder + "/" + policy.at("file").get<std::string>()));
+      const std::string path = request.folder + "/" + policy.at("file").get<std::string>();
+      NS_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path));
+      NS_ASSIGN_OR_RETURN(const PlanFile plan, ParsePlanFile(text, path));
+      NS_RETURN_IF_ERROR(CheckPlanFits(plan, {.layers = depth}));
+      NS_RETURN_IF_ERROR(ApplyPlan(plan, request.schedule.scales(), kv));
     }
-    KvOptions kv = Parse(policy, request, depth, budget_file);
     NS_ASSIGN_OR_RETURN(kv.policy, ParseKvPolicy(policy.at("name").get<std::string>()));
     return kv;
   } catch (const std::exception& e) {  // json's, or a drafter outside the table

@@ -24,5 +24,8 @@ Status RunEncodeCase(const ParityRun& run);
 // Prompts -> picture, with the recorded draws. In bf16 the expected bits go on to the next scale, so that
 // each scale is judged by itself.
 Status RunGenerateCase(const ParityRun& run);
+// Prompts -> attention statistics, with the recorded draws -> Z, drafters, budgets. In bf16 the expected bits
+// go on, as above.
+Status RunCalibrateCase(const ParityRun& run);
 
 }  // namespace nextscale

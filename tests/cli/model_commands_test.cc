@@ -218,13 +218,17 @@ TEST(ParityTest, AWrongFloatIsOutOfTolerance) {
   EXPECT_THAT(run.out, ::testing::ContainsRegex("cond +FAILED"));
 }
 
-TEST(ParityTest, UnsupportedCasesAreSkippedOrRefused) {
-  const CommandOutcome one = RunCommand({"parity", Golden("calibration")});
-  EXPECT_EQ(one.exit_status, 2);
-  EXPECT_THAT(one.err, HasSubstr("not in this version yet"));
-  const CommandOutcome two = RunCommand({"parity", Golden("calibration"), Golden("full-unguided")});
-  EXPECT_EQ(two.exit_status, 0);
-  EXPECT_THAT(two.out, HasSubstr("1 ok, 0 failed, 1 skipped"));
+TEST(ParityTest, CalibrationIsOneOfTheKinds) {
+  const CommandOutcome run = RunCommand({"parity", Golden("calibration"), Golden("full-unguided")});
+  EXPECT_EQ(run.exit_status, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("2 cases: 2 ok, 0 failed"));
+  EXPECT_THAT(run.out, ::testing::ContainsRegex("drafters +ok +equal"));
+}
+
+TEST(ParityTest, AWrongDrafterIsNamed) {
+  const CommandOutcome run = RunCommand({"parity", TamperedCase("calibration", "drafters", 1)});
+  EXPECT_EQ(run.exit_status, 1);
+  EXPECT_THAT(run.out, ::testing::ContainsRegex("drafters +FAILED +1 of 40 wrong"));
 }
 
 TEST(ParityTest, WhatIsNoCaseIsAnError) {
