@@ -125,7 +125,9 @@ StatusOr<KvSetup> MakeKvSetup(const KvOptions& o, const std::vector<MapSize>& ma
                      fmt::format("expected 1 to the budget, {}", uniform));
   }
 
-  const ScoredPolicyArgs scored{.window = setup.window, .pooling = o.pooling.value_or(Pooling::kAverage), .scale_ends = ScaleEnds(maps)};
+  const ScoredPolicyArgs scored{.window = setup.window,
+                                .pooling = o.pooling.value_or(Pooling::kAverage),
+                                .scale_ends = ScaleEnds(maps)};
   setup.budgets = o.file_budgets.empty() ? UniformBudgets(added, uniform) : o.file_budgets;
   switch (o.policy) {
     case KvPolicyKind::kFull:
