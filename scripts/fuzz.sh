@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 targets=${*:2}
-targets=${targets:-torch_file pickle safetensors index config package plan}
+targets=${targets:-torch_file pickle safetensors index config package plan png jpeg webp tokenizer prompts settings bits}
 cmake --preset fuzz >/dev/null
 mkdir -p build/fuzz/crashes
 for target in $targets; do
@@ -15,5 +15,6 @@ for target in $targets; do
   build/fuzz/tests/fuzz/replay_"$target" --corpus "$corpus"
   echo "== $target, $seconds s"
   build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4000000 \
-    -artifact_prefix=build/fuzz/crashes/ -print_final_stats=1 "$corpus" 2>&1 | grep -vE "^#[0-9]+.*(NEW|REDUCE|pulse|RELOAD)"
+    -artifact_prefix=build/fuzz/crashes/ -print_final_stats=1 \
+    "$corpus" $([ -d "tests/fuzz/corpus/$target" ] && echo "tests/fuzz/corpus/$target") 2>&1 | grep -vE "^#[0-9]+.*(NEW|REDUCE|pulse|RELOAD)"
 done

@@ -12,7 +12,11 @@ namespace nextscale {
 
 // Larger pictures are refused before memory is taken for them: a file of some KiB can claim any size.
 inline constexpr int64_t kMaxImageSide = 65535;
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION  // the fuzzers' time is for parsing, not for filling memory
+inline constexpr int64_t kMaxImagePixels = int64_t{1} << 18;
+#else
 inline constexpr int64_t kMaxImagePixels = int64_t{1} << 28;  // 1 GiB as RGBA
+#endif
 Status CheckImageSize(const std::string& path, int64_t width, int64_t height);
 
 // Encoders: WorkError that names `path` if the picture or its text doesn't fit the format.

@@ -1,5 +1,6 @@
 // Runs a fuzz target without libFuzzer: files or folders named on the command line (the corpus of a fuzz run,
-// a crash to look at), or else copies of the golden files, cut short and with bytes changed.
+// a crash to look at), or else copies of its seeds and of the files in tests/fuzz/corpus/NAME, cut short and
+// with bytes changed.
 //   replay_NAME [PATH …] | --corpus FOLDER (writes the unchanged seeds there, for libFuzzer)
 #include <algorithm>
 #include <cstdio>
@@ -69,6 +70,14 @@ void Run(const std::string& bytes) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
 }
 
+std::vector<std::filesystem::path> Files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 // What a parser reads lies at the ends (headers, directories): half of the places are there.
 size_t Place(std::mt19937& random, size_t size) {
   const size_t edge = std::min<size_t>(size, 4096);
@@ -85,6 +94,7 @@ size_t Place(std::mt19937& random, size_t size) {
 void RunChangedCopies(const std::string& seed) {
   std::mt19937 random(1);
   Run(seed);
+  if (seed.empty()) return;
   for (int i = 0; i < kCut; ++i) Run(seed.substr(0, Place(random, seed.size())));
   std::string copy = seed;
   for (int i = 0; i < kChanged; ++i) {
@@ -113,10 +123,13 @@ int Main(int argc, char** argv) {
     if (!std::filesystem::is_directory(argv[i]))
       Run(ReadAll(argv[i]));
     else
-      for (const auto& entry : std::filesystem::directory_iterator(argv[i])) Run(ReadAll(entry.path()));
+      for (const auto& path : Files(argv[i])) Run(ReadAll(path));
   }
-  if (argc == 1)
+  if (argc == 1) {
     for (const std::string& name : Seeds()) RunChangedCopies(Seed(name));
+    for (const auto& path : Files(NEXTSCALE_SOURCE_DIR "/tests/fuzz/corpus/" NEXTSCALE_FUZZ_TARGET))
+      RunChangedCopies(ReadAll(path));
+  }
   return 0;
 }
 
