@@ -70,5 +70,21 @@ TEST(Tokenizer, RefusesWhatIsNoModel) {
   }
 }
 
+// The table's values are places in its texts, its units places of others. The library follows them unchecked.
+TEST(Tokenizer, RefusesANormalisationTableThatPointsOutsideItself) {
+  const std::string folder = NEXTSCALE_SOURCE_DIR "/tests/fuzz/corpus/tokenizer/";
+  const std::string good = ReadSmallFile(folder + "map").value();
+  EXPECT_TRUE(Tokenizer::FromBytes(good, "map").ok());
+  const Status value =
+      Tokenizer::FromBytes(ReadSmallFile(folder + "value-past-the-texts").value(), "spiece.model").status();
+  EXPECT_EQ(ExitCode(value), 1);
+  EXPECT_THAT(ErrorText(value), HasSubstr("normalisation table"));
+  std::string far = good;  // the root's offset: 2^29 units on
+  const size_t root = far.find(std::string("\x00\x04\x00\x00", 4)) + 4;
+  far.replace(root, 4, "\x00\xfe\xff\x7f", 4);
+  EXPECT_THAT(ErrorText(Tokenizer::FromBytes(far, "spiece.model").status()),
+              HasSubstr("normalisation table"));
+}
+
 }  // namespace
 }  // namespace nextscale

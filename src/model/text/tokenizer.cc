@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "model/text/charsmap_check.h"
 #include "model/text/sentencepiece_model.h"
 
 namespace nextscale {
@@ -23,8 +24,8 @@ Tokenizer::~Tokenizer() = default;
 
 StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromBytes(std::string_view bytes, std::string_view where) {
   constexpr std::string_view kTry = "use the spiece.model that was published with the text encoder";
-  std::string error;
-  auto model = SentencePieceModel::Load(bytes, &error);
+  std::string error = CharsMapProblem(bytes);
+  auto model = error.empty() ? SentencePieceModel::Load(bytes, &error) : nullptr;
   if (!model)
     return FileError(fmt::format("{}: the tokenizer is not a sentencepiece model", where), error, kTry);
   if (model->pad_id() != kPad || model->eos_id() != kEnd || model->unk_id() != kUnknown) {
