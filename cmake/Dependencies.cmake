@@ -1,7 +1,6 @@
 # All from Debian 12's packages; scripts/install_packages.sh installs them.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(absl REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)

@@ -3,7 +3,7 @@
 set -euo pipefail
 packages=(
   g++ cmake ninja-build git pkg-config
-  libdnnl-dev ocl-icd-opencl-dev libhwy-dev libsentencepiece-dev librandom123-dev libabsl-dev libspdlog-dev libfmt-dev
+  libdnnl-dev ocl-icd-opencl-dev libhwy-dev libsentencepiece-dev librandom123-dev libabsl-dev libfmt-dev
   nlohmann-json3-dev libcli11-dev libpng-dev libjpeg62-turbo-dev libwebp-dev zlib1g-dev libssl-dev
 )
 # Only the tests and checks need these.

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "checkpoint/atomic_file.h"
+#include "base/atomic_file.h"
 #include "checkpoint/package_format.h"
 
 namespace nextscale {

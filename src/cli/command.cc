@@ -7,7 +7,6 @@
 #include <new>
 #include <system_error>
 
-#include "base/log.h"
 #include "base/threads.h"
 #include "cli/interrupt.h"
 #include "cli/version.h"
@@ -25,7 +24,6 @@ Status NoOutput(const std::string& why) {
 }
 
 Status RunAction(CommandLine& line) {
-  SetUpLog({.json = line.log_json, .quiet = line.quiet});
   if (line.threads > 0) SetMaxThreads(line.threads);
   InstallInterruptHandler();
   try {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/atomic_file.h"
 #include "cli/command.h"
 #include "cli/generate_flags.h"
 #include "cli/generate_pictures.h"

@@ -1,7 +1,6 @@
 #include "cli/version.h"
 
 #include <fmt/format.h>
-#include <spdlog/version.h>
 
 #include "base/threads.h"
 #include "ops/isa.h"
@@ -12,10 +11,9 @@ std::string VersionNumber() { return NEXTSCALE_VERSION; }
 
 std::string VersionText() {
   return fmt::format(
-      "nextscale {}\ncommit: {}\ncompiler: {}\nlibraries: oneDNN {}, spdlog {}.{}.{}\nprocessor: "
-      "{}\nthreads: {}",
-      NEXTSCALE_VERSION, NEXTSCALE_COMMIT, __VERSION__, OneDnnVersion(), SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR,
-      SPDLOG_VER_PATCH, ProcessorDescription(), MaxThreads());
+      "nextscale {}\ncommit: {}\ncompiler: {}\nlibraries: oneDNN {}\nprocessor: {}\nthreads: {}",
+      NEXTSCALE_VERSION, NEXTSCALE_COMMIT, __VERSION__, OneDnnVersion(), ProcessorDescription(),
+      MaxThreads());
 }
 
 }  // namespace nextscale

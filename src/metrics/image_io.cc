@@ -6,6 +6,7 @@
 #include <cctype>
 #include <new>
 
+#include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/mapped_file.h"
 #include "base/utf8.h"

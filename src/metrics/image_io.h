@@ -32,7 +32,4 @@ Status WriteImage(const std::string& path, const Image& image, const ImageText& 
 StatusOr<Image> ReadImage(const std::string& path);
 StatusOr<ImageText> ReadImageText(const std::string& path);
 
-// Writes any bytes the same way (temporary name, rename).
-Status WriteFileAtomically(const std::string& path, const std::string& bytes);
-
 }  // namespace nextscale

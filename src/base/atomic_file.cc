@@ -1,4 +1,4 @@
-#include "checkpoint/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(const std::string& path
   NS_RETURN_IF_ERROR(CheckSpace(path, bytes));
   static std::atomic<uint64_t> count{0};
   const std::string temporary =
-      fmt::format("{}/.nextscale-{}-{}.package.tmp", FolderOf(path), ::getpid(), count.fetch_add(1));
+      fmt::format("{}/.nextscale-{}-{}.tmp", FolderOf(path), ::getpid(), count.fetch_add(1));
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return CannotWrite(path, errno);
   return std::unique_ptr<AtomicFile>(new AtomicFile(path, temporary, fd));
@@ -83,6 +83,13 @@ Status AtomicFile::Commit() {
   if (error != 0) return CannotWrite(path_, error);
   temporary_.clear();
   return absl::OkStatus();
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
+  NS_ASSIGN_OR_RETURN(const std::unique_ptr<AtomicFile> file,
+                      AtomicFile::Create(path, static_cast<int64_t>(bytes.size())));
+  NS_RETURN_IF_ERROR(file->Write(std::as_bytes(std::span(bytes))));
+  return file->Commit();
 }
 
 }  // namespace nextscale

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 
@@ -31,5 +32,8 @@ class AtomicFile {
   std::string path_, temporary_;
   int fd_;
 };
+
+// All of it at once; an old file of that name stays if that fails. Errors as above.
+Status WriteFileAtomically(const std::string& path, std::string_view bytes);
 
 }  // namespace nextscale
