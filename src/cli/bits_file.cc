@@ -5,26 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "checkpoint/safetensors.h"
-#include "metrics/image_io.h"
 
 namespace nextscale {
 namespace {
 
 std::string BitsName(size_t scale) { return fmt::format("scale{:02d}.bits", scale); }
-
-// Bit i of a token is channel i / block^2, row (i / block) % block and column i % block of its patch
-// (torch.pixel_shuffle).
-template <typename Body>
-void ForEachBit(MapSize map, int64_t d, int64_t block, Body body) {
-  for (int64_t t = 0; t < map.tokens(); ++t) {
-    const int64_t y = t / map.w * block, x = t % map.w * block;
-    for (int64_t i = 0; i < d; ++i) {
-      const int64_t channel = i / (block * block), row = y + i / block % block, column = x + i % block;
-      body(t * d + i, (channel * map.h * block + row) * map.w * block + column);
-    }
-  }
-}
 
 }  // namespace
 
@@ -69,25 +56,6 @@ StatusOr<std::vector<Tensor>> ReadBitsFile(const std::string& path) {
     bits.push_back(std::move(t));
   }
   return bits;
-}
-
-Tensor LatentBits(ConstView bits_Ld, MapSize map, bool patchify) {
-  const int64_t block = patchify ? 2 : 1, d = bits_Ld.dim(1);
-  Tensor out(DType::kU8, {d / (block * block), map.h * block, map.w * block}, {});
-  const uint8_t* from = bits_Ld.data<uint8_t>();
-  ForEachBit(map, d, block,
-             [&, to = out.data<uint8_t>()](int64_t token, int64_t latent) { to[latent] = from[token]; });
-  return out;
-}
-
-Tensor TokenBits(ConstView bits_dhw, bool patchify) {
-  const int64_t block = patchify ? 2 : 1, d = bits_dhw.dim(0) * block * block;
-  const MapSize map{bits_dhw.dim(1) / block, bits_dhw.dim(2) / block};
-  Tensor out(DType::kU8, {map.tokens(), d}, {});
-  const uint8_t* from = bits_dhw.data<uint8_t>();
-  ForEachBit(map, d, block,
-             [&, to = out.data<uint8_t>()](int64_t token, int64_t latent) { to[token] = from[latent]; });
-  return out;
 }
 
 }  // namespace nextscale

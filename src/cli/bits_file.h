@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ops/map_size.h"
 #include "tensor/tensor.h"
 
 namespace nextscale {
@@ -16,9 +15,5 @@ Status WriteBitsFile(const std::string& path, const std::vector<Tensor>& bits_dh
 // Errors: CallError if there is no such file; FileError naming the tensor: none for a scale, another type or
 // shape, a value above 1.
 StatusOr<std::vector<Tensor>> ReadBitsFile(const std::string& path);
-
-// Between a token map's bits [h*w, d] and the latent's [d', h', w'] (with patchify d = 4 d', pixel-shuffled).
-Tensor LatentBits(ConstView bits_Ld, MapSize map, bool patchify);
-Tensor TokenBits(ConstView bits_dhw, bool patchify);
 
 }  // namespace nextscale

@@ -13,6 +13,7 @@
 #include "cli/contact_sheet.h"
 #include "cli/format.h"
 #include "cli/kept_tokens.h"
+#include "engine/codes.h"
 #include "engine/engine.h"
 
 namespace nextscale {
@@ -205,7 +206,7 @@ class PictureMaker {
     std::vector<Tensor> latent;
     for (size_t k = 0; k < made.bits.size(); ++k) {
       latent.push_back(LatentBits(made.bits[k].view(), task_.pictures[index].request.schedule.maps[k],
-                                  task_.info.patchify));
+                                  task_.info.patchify, {}));
     }
     return WriteBitsFile(run_.bits_paths[index], latent);
   }

@@ -9,6 +9,7 @@
 #include "cli/bits_file.h"
 #include "cli/output_places.h"
 #include "cli/type_flags.h"
+#include "engine/codes.h"
 #include "model/text/tokenizer.h"
 
 namespace nextscale {
@@ -68,7 +69,7 @@ StatusOr<std::vector<Tensor>> ReadGivenBits(const GenerateFlags& flags, const Mo
   }
   bits.resize(keep);
   for (const Picture& p : pictures) NS_RETURN_IF_ERROR(CheckGivenBits(flags.from_bits, bits, p, info));
-  for (const Tensor& scale : bits) tokens.push_back(TokenBits(scale.view(), info.patchify));
+  for (const Tensor& scale : bits) tokens.push_back(TokenBits(scale.view(), info.patchify, {}));
   return tokens;
 }
 

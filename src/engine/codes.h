@@ -1,4 +1,4 @@
-// Bits of a token map and the code they stand for.
+// A scale's bits in their two orders: as the transformer's tokens, and as the VAE's latent.
 #pragma once
 
 #include "ops/map_size.h"
@@ -6,8 +6,9 @@
 
 namespace nextscale {
 
-// bits [h*w, d] u8 -> code (2b-1)/sqrt(d_vae) at the latent's size, [d_vae, h', w'] f32; with patchify (d = 4
-// d_vae) pixel-shuffled first.
-void BitsToLatentCode(ConstView bits_Ld, MapSize map, bool patchify, View code_dhw);
+// Between a token map's bits u8 [h*w, d] and the latent's [d', h', w']; with patchify (d = 4 d') those are
+// pixel-shuffled.
+Tensor LatentBits(ConstView bits_Ld, MapSize map, bool patchify, const MemoryUse& use);
+Tensor TokenBits(ConstView bits_dhw, bool patchify, const MemoryUse& use);
 
 }  // namespace nextscale

@@ -9,6 +9,7 @@
 #include "engine/codes.h"
 #include "ops/activation.h"
 #include "ops/resample.h"
+#include "ops/sample.h"
 
 namespace nextscale {
 namespace {
@@ -224,7 +225,7 @@ void Generation::AddCode(int64_t image, int64_t scale, ConstView bits_Ld) {
   const MemoryUse use{ops_.ledger, Account::kActivations};
   Tensor& summed = result_.images[image].summed;
   Tensor code(DType::kF32, {summed.dim(0), latent.h, latent.w}, use);
-  BitsToLatentCode(bits_Ld, map, info_.patchify, code.view());
+  BitsToCode(LatentBits(bits_Ld, map, info_.patchify, use).view(), code.view());
   if (code.shape() == summed.shape()) {
     AddInPlace(summed.view(), code.view(), ops_);
   } else {

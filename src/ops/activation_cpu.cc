@@ -4,8 +4,8 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.h:
 #include "ops/activation_internal.h"
-#include "ops/attention_exp-inl.h"
 #include "ops/chunks.h"
+#include "ops/sigmoid-inl.h"
 #include "ops/simd_common-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,22 +15,9 @@ namespace HWY_NAMESPACE {
 using activation::Function;
 using activation::Gated;
 
-// z / (1 + exp(-u)), exp of what is never positive only: no overflow at either end.
-HWY_INLINE FloatVec TimesSigmoid(FloatVec z, FloatVec u) {
-  const FloatTag d;
-  const FloatVec e = ExpNonPositive(d, hn::Neg(hn::Abs(u)));
-  const FloatVec numerator = hn::IfThenElse(hn::Lt(u, hn::Zero(d)), hn::Mul(z, e), z);
-  return hn::Div(numerator, hn::Add(e, hn::Set(d, 1.0f)));
-}
-
 template <Function kFunction>
 HWY_INLINE FloatVec Apply(FloatVec z) {
-  if constexpr (kFunction == Function::kSilu) return TimesSigmoid(z, z);
-  // 0.5 * (1 + tanh(t)) = 1 / (1 + exp(-2t)), t = sqrt(2/pi) * (z + 0.044715 z^3)
-  const FloatTag d;
-  const FloatVec cubic =
-      hn::MulAdd(hn::Mul(z, z), hn::Set(d, 0.0713548162726f), hn::Set(d, 1.59576912160573f));
-  return TimesSigmoid(z, hn::Mul(z, cubic));
+  return kFunction == Function::kSilu ? SiluOf(z) : GeluTanhOf(z);
 }
 
 template <Function kFunction, class T>

@@ -1,27 +1,13 @@
 // The definition of the elementwise ops; functions in f64, sums in f32.
-#include <cmath>
-#include <numbers>
-
 #include "ops/activation_internal.h"
 #include "ops/elements.h"
 
 namespace nextscale::activation {
-namespace {
-
-double Silu(double z) { return z / (1.0 + std::exp(-z)); }
-
-// torch's gelu(approximate="tanh")
-double Gelu(double z) {
-  const double u = std::sqrt(2.0 / std::numbers::pi) * (z + 0.044715 * z * z * z);
-  return 0.5 * z * (1.0 + std::tanh(u));
-}
-
-}  // namespace
 
 void GatedReference(const Gated& args) {
   for (int64_t i = 0; i < args.y.elements(); ++i) {
     const double z = Get(args.gate, i), x = args.x.raw() ? Get(args.x, i) : 1.0;
-    Put(args.y, i, static_cast<float>((args.function == Function::kSilu ? Silu(z) : Gelu(z)) * x));
+    Put(args.y, i, static_cast<float>((args.function == Function::kSilu ? Silu(z) : GeluTanh(z)) * x));
   }
 }
 

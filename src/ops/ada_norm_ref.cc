@@ -1,6 +1,4 @@
 // The definition of the adaptive norm (oracle/var_infinity.py, ada_norm), sums in f64.
-#include <cmath>
-
 #include "ops/elements.h"
 #include "ops/norm_internal.h"
 
@@ -14,14 +12,10 @@ bool AdaNormReference(const AdaNormArgs& args) {
     const int64_t stream = r / args.rows_per_stream;
     const float* scale = args.scale_BC + stream * args.stream_stride;
     const float* shift = args.shift_BC + stream * args.stream_stride;
-    double sum = 0, squares = 0;
-    for (int64_t c = 0; c < C; ++c) sum += row[c];
-    const double mean = sum / static_cast<double>(C);
-    for (int64_t c = 0; c < C; ++c) squares += (row[c] - mean) * (row[c] - mean);
-    finite = finite && std::isfinite(static_cast<float>(squares));
-    const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(C) + args.eps);
+    const RowMoments m = MomentsOf(row, C, args.eps);
+    finite = finite && m.finite;
     for (int64_t c = 0; c < C; ++c)
-      Put(args.y, r * C + c, static_cast<float>((row[c] - mean) * inverse * (1.0 + scale[c]) + shift[c]));
+      Put(args.y, r * C + c, static_cast<float>((row[c] - m.mean) * m.inverse * (1.0 + scale[c]) + shift[c]));
   }
   return finite;
 }

@@ -1,5 +1,8 @@
-// Element access for the scalar twins: f32 and bf16 read and written as f32.
+// For the scalar twins: elements, f32 and bf16 read and written as f32, and functions of one.
 #pragma once
+
+#include <cmath>
+#include <numbers>
 
 #include "tensor/tensor.h"
 
@@ -17,6 +20,12 @@ inline void Put(View y, int64_t i, float value) {
   } else {
     y.data<bf16_t>()[i] = bf16_t(value);
   }
+}
+
+inline double Silu(double z) { return z / (1.0 + std::exp(-z)); }
+// torch's gelu(approximate="tanh")
+inline double GeluTanh(double z) {
+  return 0.5 * z * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (z + 0.044715 * z * z * z)));
 }
 
 }  // namespace nextscale

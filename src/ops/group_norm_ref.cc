@@ -2,26 +2,10 @@
 // (torch.nn.GroupNorm, biased variance).
 #include <cmath>
 
+#include "ops/elements.h"
 #include "ops/group_norm_internal.h"
 
 namespace nextscale {
-namespace {
-
-float Get(ConstView x, int64_t i) {
-  return x.dtype() == DType::kF32 ? x.data<float>()[i] : static_cast<float>(x.data<bf16_t>()[i]);
-}
-
-void Set(View y, int64_t i, double value) {
-  if (y.dtype() == DType::kF32) {
-    y.data<float>()[i] = static_cast<float>(value);
-  } else {
-    y.data<bf16_t>()[i] = bf16_t(static_cast<float>(value));
-  }
-}
-
-double Silu(double z) { return z / (1.0 + std::exp(-z)); }
-
-}  // namespace
 
 void GroupNormReference(const GroupNormWeights& weights, ConstView x, bool silu, View y) {
   const int64_t pixels = x.dim(0) * x.dim(1), C = x.dim(2), size = C / weights.groups;
@@ -40,7 +24,7 @@ void GroupNormReference(const GroupNormWeights& weights, ConstView x, bool silu,
     const double deviation = std::sqrt(squares / n + weights.epsilon);
     over_group([&](int64_t i, int64_t c) {
       const double z = (Get(x, i) - mean) / deviation * weights.gamma[c] + weights.beta[c];
-      Set(y, i, silu ? Silu(z) : z);
+      Put(y, i, static_cast<float>(silu ? Silu(z) : z));
     });
   }
 }
@@ -66,7 +50,7 @@ void NormPixelsReference(const ChannelAffine& affine, bool silu, ConstView x, Vi
   for (int64_t i = 0; i < x.elements(); ++i) {
     const int64_t c = i % C;
     const double z = (static_cast<double>(Get(x, i)) - affine.mean[c]) * affine.scale[c] + affine.shift[c];
-    Set(y, i, silu ? Silu(z) : z);
+    Put(y, i, static_cast<float>(silu ? Silu(z) : z));
   }
 }
 

@@ -1,6 +1,5 @@
 // The definition of a linear layer: dot products in f64, one after the other.
 #include <cmath>
-#include <numbers>
 
 #include "ops/elements.h"
 #include "ops/matmul_internal.h"
@@ -12,10 +11,10 @@ double Activate(double z, Activation activation) {
   switch (activation) {
     case Activation::kNone:
       return z;
-    case Activation::kGeluTanh:  // torch's gelu(approximate="tanh")
-      return 0.5 * z * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (z + 0.044715 * z * z * z)));
+    case Activation::kGeluTanh:
+      return GeluTanh(z);
     case Activation::kSilu:
-      return z / (1.0 + std::exp(-z));
+      return Silu(z);
   }
   return z;
 }

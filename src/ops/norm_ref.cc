@@ -7,19 +7,25 @@
 
 namespace nextscale::norm {
 
+RowMoments MomentsOf(const float* row, int64_t C, double eps) {
+  double sum = 0, squares = 0;
+  for (int64_t c = 0; c < C; ++c) sum += row[c];
+  const double mean = sum / static_cast<double>(C);
+  for (int64_t c = 0; c < C; ++c) squares += (row[c] - mean) * (row[c] - mean);
+  return {mean, 1.0 / std::sqrt(squares / static_cast<double>(C) + eps),
+          std::isfinite(static_cast<float>(squares))};
+}
+
 bool LayerNormReference(const LayerNormArgs& args) {
   const int64_t C = args.x.dim(1);
   bool finite = true;
   for (int64_t r = 0; r < args.y.dim(0); ++r) {
     const float* row = args.x.data<float>() + RowOf(args.rows, r) * C;
-    double sum = 0, squares = 0;
-    for (int64_t c = 0; c < C; ++c) sum += row[c];
-    const double mean = sum / static_cast<double>(C);
-    for (int64_t c = 0; c < C; ++c) squares += (row[c] - mean) * (row[c] - mean);
-    finite = finite && std::isfinite(static_cast<float>(squares));
-    const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(C) + args.eps);
+    const RowMoments m = MomentsOf(row, C, args.eps);
+    finite = finite && m.finite;
     for (int64_t c = 0; c < C; ++c)
-      Put(args.y, r * C + c, static_cast<float>((row[c] - mean) * inverse * args.weight[c] + args.bias[c]));
+      Put(args.y, r * C + c,
+          static_cast<float>((row[c] - m.mean) * m.inverse * args.weight[c] + args.bias[c]));
   }
   return finite;
 }

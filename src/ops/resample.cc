@@ -15,6 +15,15 @@ void CheckMaps(ConstView from, ConstView to) {
            ToString(to.shape()));
 }
 
+// Calls move with both data, typed: f32 or u8.
+template <class Move>
+void Typed(ConstView from, View to, const Move& move) {
+  NS_CHECK(from.dtype() == to.dtype() && (from.dtype() == DType::kF32 || from.dtype() == DType::kU8),
+           "{} to {}", Name(from.dtype()), Name(to.dtype()));
+  from.dtype() == DType::kF32 ? move(from.data<float>(), to.data<float>())
+                              : move(from.data<uint8_t>(), to.data<uint8_t>());
+}
+
 // Calls body(i, j) for all elements: i in the shuffled map [4d, h, w], j in the wide one [d, 2h, 2w].
 template <class Body>
 void OverShuffle(ConstView shuffled, ConstView wide, const Body& body) {
@@ -61,23 +70,25 @@ void ResizeArea(ConstView from, View to, const OpContext& ctx) {
 }
 
 void PixelShuffle2(ConstView from, View to) {
-  OverShuffle(from, to,
-              [a = from.data<float>(), b = to.data<float>()](int64_t i, int64_t j) { b[j] = a[i]; });
+  Typed(from, to,
+        [&](const auto* a, auto* b) { OverShuffle(from, to, [=](int64_t i, int64_t j) { b[j] = a[i]; }); });
 }
 
 void PixelUnshuffle2(ConstView from, View to) {
-  OverShuffle(to, from,
-              [a = from.data<float>(), b = to.data<float>()](int64_t i, int64_t j) { b[i] = a[j]; });
+  Typed(from, to,
+        [&](const auto* a, auto* b) { OverShuffle(to, from, [=](int64_t i, int64_t j) { b[i] = a[j]; }); });
 }
 
 void ChannelsToTokens(ConstView from_dhw, View to_Ld) {
-  OverTranspose(from_dhw, to_Ld,
-                [a = from_dhw.data<float>(), b = to_Ld.data<float>()](int64_t i, int64_t j) { b[j] = a[i]; });
+  Typed(from_dhw, to_Ld, [&](const auto* a, auto* b) {
+    OverTranspose(from_dhw, to_Ld, [=](int64_t i, int64_t j) { b[j] = a[i]; });
+  });
 }
 
 void TokensToChannels(ConstView from_Ld, View to_dhw) {
-  OverTranspose(to_dhw, from_Ld,
-                [a = from_Ld.data<float>(), b = to_dhw.data<float>()](int64_t i, int64_t j) { b[i] = a[j]; });
+  Typed(from_Ld, to_dhw, [&](const auto* a, auto* b) {
+    OverTranspose(to_dhw, from_Ld, [=](int64_t i, int64_t j) { b[i] = a[j]; });
+  });
 }
 
 }  // namespace nextscale

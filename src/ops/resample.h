@@ -1,4 +1,5 @@
-// Resizing of code maps. All f32, channels first: [d, h, w].
+// Resizing and rearranging of code maps, channels first: [d, h, w]. Resizing is of f32, rearranging of f32 or
+// u8.
 #pragma once
 
 #include "ops/context.h"

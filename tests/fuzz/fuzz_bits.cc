@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "cli/bits_file.h"
+#include "engine/codes.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace nextscale::fuzz {
@@ -15,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!bits.ok()) return 0;
   for (const Tensor& t : *bits) {
     if (t.elements() == 0) std::abort();
-    TokenBits(t.view(), false);
-    if (t.dim(1) % 2 == 0 && t.dim(2) % 2 == 0) TokenBits(t.view(), true);
+    TokenBits(t.view(), false, {});
+    if (t.dim(1) % 2 == 0 && t.dim(2) % 2 == 0) TokenBits(t.view(), true, {});
   }
   return 0;
 }

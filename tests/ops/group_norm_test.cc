@@ -7,6 +7,7 @@
 #include <random>
 
 #include "ops/group_norm_internal.h"
+#include "row_problem.h"
 
 namespace nextscale {
 namespace {
@@ -23,15 +24,6 @@ const Case kCases[] = {
     {9, 20, 48, 24, DType::kBF16, DType::kF32, false}, {3, 2, 6, 3, DType::kF32, DType::kF32, true},
 };
 
-Tensor Random(Shape shape, DType type, float mean, float spread, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal(mean, spread);
-  Tensor values(DType::kF32, shape, {}), tensor(type, shape, {});
-  for (int64_t i = 0; i < values.elements(); ++i) values.data<float>()[i] = normal(generator);
-  ConvertFloats(values.view().raw(), DType::kF32, tensor.view().raw(), type, values.elements());
-  return tensor;
-}
-
 GroupNormWeights RandomWeights(int64_t channels, int64_t groups) {
   GroupNormWeights weights{groups, 1e-6, std::vector<float>(channels), std::vector<float>(channels)};
   std::mt19937 generator(7);
@@ -39,12 +31,6 @@ GroupNormWeights RandomWeights(int64_t channels, int64_t groups) {
   for (float& g : weights.gamma) g = uniform(generator);
   for (float& b : weights.beta) b = uniform(generator);
   return weights;
-}
-
-std::vector<float> Floats(const Tensor& tensor) {
-  std::vector<float> values(tensor.elements());
-  ConvertFloats(tensor.view().raw(), tensor.dtype(), values.data(), DType::kF32, tensor.elements());
-  return values;
 }
 
 double LargestDifference(const std::vector<float>& a, const std::vector<float>& b) {
@@ -60,7 +46,7 @@ TEST(GroupNorm, EqualsItsScalarTwin) {
   const OpContext fast(Backend::kFast), reference(Backend::kReference);
   for (const Case& c : kCases) {
     const GroupNormWeights weights = RandomWeights(c.channels, c.groups);
-    const Tensor x = Random({c.h, c.w, c.channels}, c.x, 3.0f, 2.0f, 1);
+    const Tensor x = RandomTensor({c.h, c.w, c.channels}, c.x, 3.0f, 2.0f, 1);
     Tensor got(c.y, x.shape(), {}), expected(c.y, x.shape(), {});
     GroupNorm(weights, x.view(), c.silu, got.view(), fast);
     GroupNorm(weights, x.view(), c.silu, expected.view(), reference);
@@ -75,7 +61,7 @@ TEST(GroupNorm, EqualsItsScalarTwin) {
 // A picture that is flat but for little: mean(x^2) - mean(x)^2 in f32 has no correct digit here.
 TEST(GroupNorm, KeepsTheVarianceOfANearlyFlatMap) {
   const GroupNormWeights weights = RandomWeights(64, 32);
-  const Tensor x = Random({40, 50, 64}, DType::kF32, 1000.0f, 0.05f, 2);
+  const Tensor x = RandomTensor({40, 50, 64}, DType::kF32, 1000.0f, 0.05f, 2);
   Tensor got(DType::kF32, x.shape(), {}), expected(DType::kF32, x.shape(), {});
   GroupNorm(weights, x.view(), false, got.view(), OpContext(Backend::kFast));
   GroupNorm(weights, x.view(), false, expected.view(), OpContext(Backend::kReference));
@@ -86,7 +72,7 @@ TEST(GroupNorm, KeepsTheVarianceOfANearlyFlatMap) {
 TEST(GroupNorm, WorksInPlace) {
   const OpContext ctx;
   const GroupNormWeights weights = RandomWeights(32, 32);
-  Tensor x = Random({17, 9, 32}, DType::kBF16, 0.0f, 1.0f, 3), y(DType::kBF16, x.shape(), {});
+  Tensor x = RandomTensor({17, 9, 32}, DType::kBF16, 0.0f, 1.0f, 3), y(DType::kBF16, x.shape(), {});
   GroupNorm(weights, x.view(), true, y.view(), ctx);
   GroupNorm(weights, x.view(), true, x.view(), ctx);
   EXPECT_EQ(Floats(x), Floats(y));

@@ -113,6 +113,17 @@ TEST(PixelShuffle, IsTorchs) {
   EXPECT_TRUE(SameBytes(from, back));
 }
 
+TEST(PixelShuffle, MovesBitsAsNumbers) {
+  const Tensor numbers = RandomTensor({8, 3, 2}, DType::kF32, 0.0f, 1.0f, 4);
+  Tensor bits(DType::kU8, numbers.shape(), {}), wide_bits(DType::kU8, {2, 6, 4}, {});
+  Tensor wide(DType::kF32, wide_bits.shape(), {});
+  for (int64_t i = 0; i < bits.elements(); ++i) bits.data<uint8_t>()[i] = numbers.data<float>()[i] > 0;
+  PixelShuffle2(numbers.view(), wide.view());
+  PixelShuffle2(bits.view(), wide_bits.view());
+  for (int64_t i = 0; i < wide.elements(); ++i)
+    ASSERT_EQ(wide_bits.data<uint8_t>()[i], wide.data<float>()[i] > 0) << i;
+}
+
 TEST(Tokens, AreChannelsTurned) {
   const Tensor from = RandomTensor({6, 3, 5}, DType::kF32, 0.0f, 1.0f, 3);
   Tensor tokens(DType::kF32, {15, 6}, {}), back(DType::kF32, from.shape(), {});
