@@ -133,10 +133,10 @@ std::string VariantsText(const BenchMachine& machine, const std::vector<BenchVar
     out += fmt::format(
         "{:<32} {:>9.3f} {:>6.3f} {:>9.3f} {:>6.3f} {:>9.3f} {:>6.3f} {:>7.2f} {:>7.2f} {:>8.3f} {:>9.1f} "
         "{:>9.1f} {:>9.1f} {:>9.1f}\n",
-        v.name, s.transformer, s.transformer / full.transformer, s.linear, s.linear / full.linear, s.attention,
-        s.attention / full.attention, 100 * s.selection / s.transformer, 100 * s.pruning / s.transformer,
-        s.transformer / s.at_rates, mib(KvKept(v)), mib(KvPeak(v)), mib(v.result.peak_resident),
-        mib(v.planned_resident));
+        v.name, s.transformer, s.transformer / full.transformer, s.linear, s.linear / full.linear,
+        s.attention, s.attention / full.attention, 100 * s.selection / s.transformer,
+        100 * s.pruning / s.transformer, s.transformer / s.at_rates, mib(KvKept(v)), mib(KvPeak(v)),
+        mib(v.result.peak_resident), mib(v.planned_resident));
   }
   return out + "\n" + ScalesText(variants);
 }

@@ -15,9 +15,7 @@ StatusOr<Image> Draw(const std::string& package, const std::string& prompt, uint
   NS_ASSIGN_OR_RETURN(const std::vector<PromptText> texts,
                       EncodePrompts(files, info, {prompt}, types.text, ops, nullptr));
   NS_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(files, info, types, ops));
-  PictureRequest request{.prompt = prompt,
-                         .seed = seed,
-                         .schedule = MakeSchedule(1.0, info.trained_scales)};
+  PictureRequest request{.prompt = prompt, .seed = seed, .schedule = MakeSchedule(1.0, info.trained_scales)};
   request.cfg.assign(request.schedule.scales(), 3.0f);
   request.tau.assign(request.schedule.scales(), 0.7f);
   const ImageJob job{.request = request, .prompt = &texts[0]};

@@ -104,8 +104,8 @@ class Trie {
   std::vector<uint32_t> units_;
 };
 
-// A table: the trie's size in bytes (u32), the trie, and the texts that its values point into, each ended by a
-// zero byte. The library itself refuses a size that doesn't fit.
+// A table: the trie's size in bytes (u32), the trie, and the texts that its values point into, each ended by
+// a zero byte. The library itself refuses a size that doesn't fit.
 bool TableHolds(std::string_view table) {
   uint32_t size = 0;
   if (table.size() <= sizeof size) return true;

@@ -1,5 +1,6 @@
-// The sentencepiece library trusts the normalisation table of a model: a double-array trie (darts-clone) whose
-// places and values it follows without looking. A damaged one is found out here, before the library sees it.
+// The sentencepiece library trusts the normalisation table of a model: a double-array trie (darts-clone)
+// whose places and values it follows without looking. A damaged one is found out here, before the library
+// sees it.
 #pragma once
 
 #include <string>
