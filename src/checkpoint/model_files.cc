@@ -67,7 +67,7 @@ Status ReadTextConfig(const std::string& path, ModelFiles& files) {
     if (!config.contains(key)) continue;
     if (!config[key].is_number())
       return FileError(fmt::format("{}: {} is not a number", path, key), "", "copy or download it again");
-    files.options[option] = config[key].dump();
+    files.options[option] = {config[key].dump(), path};
   }
   return absl::OkStatus();
 }

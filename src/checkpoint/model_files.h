@@ -2,12 +2,12 @@
 // one by one.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "checkpoint/model_options.h"
 #include "checkpoint/tensor_source.h"
 
 namespace nextscale {
@@ -17,8 +17,8 @@ struct ModelPaths {
                       // parts are named
   std::string transformer;  // file, sharded folder or index json; these three go before what `model` holds
   std::string vae;
-  std::string text_encoder;                    // a Hugging Face T5 folder
-  std::map<std::string, std::string> options;  // --option NAME=VALUE
+  std::string text_encoder;  // a Hugging Face T5 folder
+  ModelOptions options;      // --option NAME=VALUE
 };
 
 // What was found. Parts that are not there are null; who needs one says so. Nothing is read but headers and
@@ -33,7 +33,7 @@ struct ModelFiles {
   // What no tensor tells: add_lvl_embeding_only_first_block, rope2d_normalized_by_hw, apply_spatial_patchify,
   // block_chunks, text.relative_attention_max_distance, text.layer_norm_epsilon, trained_pixels, … Published
   // defaults are not filled in.
-  std::map<std::string, std::string> options;
+  ModelOptions options;
   std::vector<std::string> notes;   // e.g. the keys that were passed over, once
   std::string name;                 // for reports: the package's or folder's name
   std::vector<std::string> inputs;  // every file that was opened or is mapped

@@ -98,7 +98,8 @@ json Metadata(const ModelFiles& files, const PackageOptions& options) {
                {"options", json::object()},
                {"presets", json::object()},
                {"types", json::object()}};
-  for (const auto& [name, value] : files.options) {
+  for (const auto& [name, option] : files.options) {
+    const std::string& value = option.value;
     if (name == kTrainedPixels) {
       meta[name] = value;
     } else if (name.starts_with(kPresetPrefix)) {

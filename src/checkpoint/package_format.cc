@@ -32,11 +32,12 @@ Status ReadMetadata(const std::string& where, const std::string& text, ModelFile
     if (!meta[section].is_object()) return broken(fmt::format("{} is not an object", section));
     for (const auto& [name, value] : meta[section].items()) {
       if (!value.is_string()) return broken(fmt::format("{} {} is not a string", section, name));
-      files.options[prefix + name] = value.get<std::string>();
+      files.options[prefix + name] = {value.get<std::string>(), where};
     }
   }
   if (meta.contains(kTrainedPixels) && meta[std::string(kTrainedPixels)].is_string()) {
-    files.options[std::string(kTrainedPixels)] = meta[std::string(kTrainedPixels)].get<std::string>();
+    files.options[std::string(kTrainedPixels)] = {meta[std::string(kTrainedPixels)].get<std::string>(),
+                                                  where};
   }
   if (meta.contains("name") && meta["name"].is_string()) files.name = meta["name"].get<std::string>();
   return absl::OkStatus();

@@ -9,8 +9,8 @@ namespace nextscale {
 inline constexpr std::string_view kTransformerPrefix = "transformer.", kVaePrefix = "vae.",
                                   kTextPrefix = "text.";
 inline constexpr std::string_view kTokenizerTensor = "tokenizer.spiece", kPlanTensor = "plan.json";
-// In ModelFiles::options, settings to generate with are "preset.NAME", and this is the schedule of training.
-inline constexpr std::string_view kPresetPrefix = "preset.", kTrainedPixels = "trained_pixels";
+// In ModelFiles::options, the schedule of training.
+inline constexpr std::string_view kTrainedPixels = "trained_pixels";
 inline constexpr int kPackageVersion = 1;
 
 bool IsPackage(const StoredFile& file);

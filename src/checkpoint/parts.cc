@@ -127,7 +127,7 @@ StatusOr<CanonicalPart> CanonicalTransformer(StoredFile file) {
       t.info.name = fmt::format("blocks.{}.{}", key->chunk * chunking.per_chunk + key->index, key->rest);
     part.tensors.push_back(std::move(t));
   }
-  if (chunked) part.options["block_chunks"] = std::to_string(chunking.chunks);
+  if (chunked) part.options["block_chunks"] = {std::to_string(chunking.chunks), file.path};
   return part;
 }
 

@@ -1,12 +1,12 @@
 // Which part of a model a file's tensors are, and their canonical names.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/model_options.h"
 #include "checkpoint/stored_tensors.h"
 
 namespace nextscale {
@@ -19,7 +19,7 @@ std::optional<PartKind> PartOf(const StoredFile& file);
 
 struct CanonicalPart {
   std::vector<StoredTensor> tensors;
-  std::map<std::string, std::string> options;  // block_chunks
+  ModelOptions options;  // block_chunks
   std::vector<std::string>
       passed_over;  // keys that nothing here needs or knows, but for those every file has
 };

@@ -1,11 +1,13 @@
 // nextscale convert: published files -> one package.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/package.h"
 #include "cli/command.h"
+#include "cli/generate_requests.h"
 #include "cli/model_flags.h"
 #include "cli/progress.h"
 #include "cli/type_flags.h"
@@ -30,6 +32,8 @@ Status CheckOutput(const ConvertFlags& flags) {
   return CallError(flags.output + " exists", "it would be overwritten", "another name, or --force");
 }
 
+constexpr std::string_view kPresets[] = {"cfg", "tau", "top_p", "top_k", "cfg_insertion_layer"};
+
 // Name, trained size and presets, which no tensor tells.
 Status AddSettings(const ConvertFlags& flags, ModelFiles& files) {
   if (!flags.name.empty()) files.name = flags.name;
@@ -41,9 +45,21 @@ Status AddSettings(const ConvertFlags& flags, ModelFiles& files) {
     const size_t equals = preset.find('=');
     if (equals == std::string::npos || equals == 0)
       return CallError("--preset " + preset, "expected NAME=VALUE", "e.g. --preset cfg=3");
-    files.options["preset." + preset.substr(0, equals)] = preset.substr(equals + 1);
+    const std::string name = preset.substr(0, equals);
+    if (std::find(std::begin(kPresets), std::end(kPresets), name) == std::end(kPresets))
+      return CallError("--preset " + preset, "there is no such setting",
+                       fmt::format("one of {}", fmt::join(kPresets, ", ")));
+    files.options["preset." + name] = preset.substr(equals + 1);
   }
   return absl::OkStatus();
+}
+
+// Whether a picture could be asked for with the presets.
+Status CheckPresets(const ModelFiles& files, const ModelInfo& info) {
+  if (!info.transformer || !info.vae) return absl::OkStatus();
+  GenerateFlags flags;
+  flags.prompts = {""};
+  return MakePictureList(flags, info, files.options).status();
 }
 
 // Tells each twentieth of the way.
@@ -77,7 +93,8 @@ Status RunConvert(const ConvertFlags& flags, CommandLine& line) {
   NS_RETURN_IF_ERROR(CheckOutput(flags));
   NS_ASSIGN_OR_RETURN(ModelFiles files, OpenFlaggedModel(flags.model));
   NS_RETURN_IF_ERROR(AddSettings(flags, files));
-  NS_RETURN_IF_ERROR(ReadModelInfo(files).status());  // parts that don't fit together are no model
+  NS_ASSIGN_OR_RETURN(const ModelInfo info, ReadModelInfo(files));  // parts that don't fit are no model
+  NS_RETURN_IF_ERROR(CheckPresets(files, info));
   Progress progress(Progress::FormFor(line.quiet, line.log_json), stderr);
   for (const auto& [part, there] :
        {std::pair("transformer", files.transformer != nullptr), std::pair("VAE", files.vae != nullptr),

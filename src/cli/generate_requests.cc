@@ -22,14 +22,14 @@ StatusOr<std::vector<PromptLine>> PromptLines(const GenerateFlags& flags) {
 
 // The line's setting, else the flag's, else the package's preset, else the default.
 struct Setting {
-  const std::map<std::string, std::string>& options;
+  const ModelOptions& options;
 
   std::string Of(const std::optional<std::string>& line, const std::string& flag, const std::string& name,
                  const std::string& otherwise) const {
     if (line) return *line;
     if (!flag.empty()) return flag;
     const auto preset = options.find("preset." + name);
-    return preset == options.end() ? otherwise : preset->second;
+    return preset == options.end() ? otherwise : preset->second.value;
   }
 };
 
@@ -88,9 +88,11 @@ Status FillSampling(const PromptLine& line, const GenerateFlags& flags, const Se
   NS_ASSIGN_OR_RETURN(r.cfg, OneAScale(setting.Of(line.cfg, flags.cfg, "cfg", "3"), "--cfg", scales));
   NS_ASSIGN_OR_RETURN(r.tau, OneAScale(setting.Of(line.tau, flags.tau, "tau", "1"), "--tau", scales));
   NS_ASSIGN_OR_RETURN(const std::vector<double> top_p,
-                      ParseDoubles(setting.Of({}, "", "top_p", "0.97"), "the package's top_p"));
+                      ParseDoubles(setting.Of({}, "", "top_p", "0.97"), "--top-p"));
   NS_ASSIGN_OR_RETURN(const std::vector<int> top_k,
-                      ParseIntegers(setting.Of({}, "", "top_k", "900"), "the package's top_k"));
+                      ParseIntegers(setting.Of({}, "", "top_k", "900"), "--top-k"));
+  if (top_p.size() != 1 || top_k.size() != 1)
+    return CallError("--top-p or --top-k is a list", "expected one number");
   r.top_p = line.top_p.value_or(flags.top_p.value_or(top_p[0]));
   r.top_k = line.top_k.value_or(flags.top_k.value_or(top_k[0]));
   NS_ASSIGN_OR_RETURN(r.cfg_insertion_layer,
@@ -99,6 +101,25 @@ Status FillSampling(const PromptLine& line, const GenerateFlags& flags, const Se
                                     "--cfg-insertion-layer"));
   NS_ASSIGN_OR_RETURN(r.rng, ParseRng(line.rng.value_or(flags.rng)));
   return absl::OkStatus();
+}
+
+// Where the presets alone don't make a request either, theirs is the error, and their file is named.
+Status BlamePresets(const Status& status, const ScaleSchedule& schedule, const ModelInfo& info,
+                    const Setting& setting) {
+  for (const auto& [name, option] : setting.options) {
+    if (!name.starts_with(kPresetPrefix)) continue;
+    PictureRequest r{.schedule = schedule};
+    const ModelOptions alone = {{name, option}};
+    Status own = FillSampling({}, {}, {alone}, r);
+    if (own.ok()) own = CheckRequest(r, info);
+    if (own.ok()) continue;
+    std::string why(own.message().data(), own.message().size());
+    why = why.substr(0, why.find("\n  try: "));
+    if (const size_t line = why.find("\n  why: "); line != why.npos) why.replace(line, 8, ": ");
+    return OptionError(name, option, why,
+                       option.file.empty() ? "" : "give the setting by its flag, or make the package again");
+  }
+  return status;
 }
 
 // All of a picture's settings but its seed and path. A notice may be added.
@@ -112,14 +133,15 @@ StatusOr<Picture> MakePicture(const PromptLine& line, const GenerateFlags& flags
   r.prompt = line.prompt;
   r.negative = line.negative ? line.negative : flags.negative;
   r.schedule = chosen.schedule;
-  NS_RETURN_IF_ERROR(FillSampling(line, flags, setting, r));
+  Status sampling = FillSampling(line, flags, setting, r);
+  if (sampling.ok()) sampling = CheckRequest(r, info);
+  if (!sampling.ok()) return BlamePresets(sampling, r.schedule, info, setting);
   picture.kv_flags = KvOf(line, flags.kv);
   NS_ASSIGN_OR_RETURN(picture.kv, ParseKvFlags(picture.kv_flags));
   picture.prune_flags = PruneOf(line, flags.prune);
   NS_ASSIGN_OR_RETURN(picture.prune, ParsePruneFlags(picture.prune_flags, r.schedule.scales()));
   NS_RETURN_IF_ERROR(CheckText(r.prompt, "prompt"));
   NS_RETURN_IF_ERROR(CheckText(r.negative.value_or(""), "negative prompt"));
-  NS_RETURN_IF_ERROR(CheckRequest(r, info));
   return picture;
 }
 
@@ -136,7 +158,7 @@ std::string DefaultOutput(int64_t total) { return total == 1 ? "picture.png" : "
 }  // namespace
 
 StatusOr<PictureList> MakePictureList(const GenerateFlags& flags, const ModelInfo& info,
-                                      const std::map<std::string, std::string>& options) {
+                                      const ModelOptions& options) {
   uint64_t first_seed = RandomSeed();
   if (!flags.seed.empty()) {
     NS_ASSIGN_OR_RETURN(first_seed, ParseSeed(flags.seed));

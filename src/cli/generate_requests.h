@@ -1,7 +1,6 @@
 // From flags and prompt files to the pictures that will be made.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +28,6 @@ struct PictureList {
 // its JSON line says another, which its further copies count on from. `options`: of the model, for its
 // presets. Errors: CallError, for a prompt file with the number of its line; of CheckRequest.
 StatusOr<PictureList> MakePictureList(const GenerateFlags& flags, const ModelInfo& info,
-                                      const std::map<std::string, std::string>& options);
+                                      const ModelOptions& options);
 
 }  // namespace nextscale

@@ -129,11 +129,11 @@ StatusOr<json> Memory(const ModelInfo& info, int threads) {
 }
 
 // "preset.NAME" options apart from the model's own.
-json Options(const std::map<std::string, std::string>& options, bool presets) {
-  constexpr std::string_view kPrefix = "preset.";
+json Options(const ModelOptions& options, bool presets) {
   json out = json::object();
-  for (const auto& [name, value] : options) {
-    if (name.starts_with(kPrefix) == presets) out[presets ? name.substr(kPrefix.size()) : name] = value;
+  for (const auto& [name, option] : options) {
+    if (name.starts_with(kPresetPrefix) == presets)
+      out[presets ? name.substr(kPresetPrefix.size()) : name] = option.value;
   }
   return out;
 }

@@ -53,7 +53,7 @@ std::string BundledModelPath() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   for (const fs::path& candidate :
-       {fs::path(NEXTSCALE_SOURCE_DIR) / kBundled, program.parent_path() / "../share/nextscale" / kBundled}) {
+       {program.parent_path() / "../share/nextscale" / kBundled, fs::path(NEXTSCALE_SOURCE_DIR) / kBundled}) {
     if (fs::exists(candidate, error)) return candidate.lexically_normal().string();
   }
   return "";

@@ -36,30 +36,30 @@ Status CheckPair(const ModelFiles& files, ModelInfo& info, std::optional<bool> p
                      "use " + FittingVae(token_bits));
   }
   if (patchify_option && *patchify_option != info.patchify) {
-    return CallError(fmt::format("option apply_spatial_patchify={}", *patchify_option ? 1 : 0),
-                     fmt::format("the transformer has {} bits a token and the VAE {}: spatial patchify is {}",
-                                 token_bits, vae_bits, patched ? "on" : "off"),
-                     "leave the option out, or use " + FittingVae(token_bits));
+    return OptionError(
+        "apply_spatial_patchify", files.options.at("apply_spatial_patchify"),
+        fmt::format("the transformer has {} bits a token and the VAE {}: spatial patchify is {}", token_bits,
+                    vae_bits, patched ? "on" : "off"),
+        "leave the option out, or use " + FittingVae(token_bits));
   }
   return absl::OkStatus();
 }
 
-StatusOr<int> TrainedScales(const std::map<std::string, std::string>& options) {
+StatusOr<int> TrainedScales(const ModelOptions& options) {
   const auto it = options.find("trained_pixels");
   if (it == options.end()) return 0;
-  StatusOr<int> scales = ScalesOfPixels(it->second);
+  StatusOr<int> scales = ScalesOfPixels(it->second.value);
   if (!scales.ok())
-    return CallError(fmt::format("option trained_pixels={}", it->second), "unknown pixel budget",
-                     "one of 0.06M, 0.25M, 0.60M, 1M");
+    return OptionError(it->first, it->second, "unknown pixel budget", "one of 0.06M, 0.25M, 0.60M, 1M");
   return scales;
 }
 
-StatusOr<std::optional<bool>> PatchifyOption(const std::map<std::string, std::string>& options) {
+StatusOr<std::optional<bool>> PatchifyOption(const ModelOptions& options) {
   const auto it = options.find("apply_spatial_patchify");
   if (it == options.end()) return std::optional<bool>();
-  if (it->second != "0" && it->second != "1")
-    return CallError(fmt::format("option apply_spatial_patchify={}", it->second), "expected 0 or 1");
-  return std::optional<bool>(it->second == "1");
+  const std::string& value = it->second.value;
+  if (value != "0" && value != "1") return OptionError(it->first, it->second, "expected 0 or 1");
+  return std::optional<bool>(value == "1");
 }
 
 }  // namespace

@@ -8,17 +8,16 @@
 namespace nextscale {
 namespace {
 
-StatusOr<int64_t> IntegerOption(const std::map<std::string, std::string>& options, const std::string& name,
-                                int64_t default_value, int64_t least, int64_t most) {
+StatusOr<int64_t> IntegerOption(const ModelOptions& options, const std::string& name, int64_t default_value,
+                                int64_t least, int64_t most) {
   const auto it = options.find(name);
   if (it == options.end()) return default_value;
-  const std::string& text = it->second;
+  const std::string& text = it->second.value;
   const bool digits = !text.empty() && text.size() < 10 &&
                       std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   const int64_t value = digits ? std::stoll(text) : -1;
   if (value < least || value > most) {
-    return CallError(fmt::format("option {}={}", name, text),
-                     fmt::format("expected a whole number from {} to {}", least, most));
+    return OptionError(name, it->second, fmt::format("expected a whole number from {} to {}", least, most));
   }
   return value;
 }
@@ -48,8 +47,8 @@ StatusOr<int64_t> CountBlocks(const TensorSource& source) {
 
 }  // namespace
 
-StatusOr<TransformerConfig> TransformerConfig::FromTensors(
-    const TensorSource& source, const std::map<std::string, std::string>& options) {
+StatusOr<TransformerConfig> TransformerConfig::FromTensors(const TensorSource& source,
+                                                           const ModelOptions& options) {
   TransformerConfig c;
   NS_ASSIGN_OR_RETURN(c.depth, CountBlocks(source));
   NS_ASSIGN_OR_RETURN(const TensorInfo* embed, FindTensor(source, "word_embed.weight", {-1, -1}));
@@ -85,8 +84,8 @@ StatusOr<TransformerConfig> TransformerConfig::FromTensors(
 
   NS_ASSIGN_OR_RETURN(c.chunks, IntegerOption(options, "block_chunks", 1, 1, c.depth));
   if (c.depth % c.chunks != 0) {
-    return CallError(fmt::format("option block_chunks={}", c.chunks),
-                     fmt::format("it does not divide the {} blocks of {}", c.depth, source.Describe()));
+    return OptionError("block_chunks", options.at("block_chunks"),
+                       fmt::format("it does not divide the {} blocks of {}", c.depth, source.Describe()));
   }
   NS_ASSIGN_OR_RETURN(const int64_t first_only,
                       IntegerOption(options, "add_lvl_embeding_only_first_block", 1, 0, 1));

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 #include "base/status.h"
+#include "checkpoint/model_options.h"
 #include "checkpoint/tensor_source.h"
 #include "ops/rope2d.h"
 
@@ -32,8 +32,7 @@ struct TransformerConfig {
   int64_t blocks_per_chunk() const { return depth / chunks; }
 
   // Errors: FileError naming file and tensor; CallError for an unknown value of an option.
-  static StatusOr<TransformerConfig> FromTensors(const TensorSource& source,
-                                                 const std::map<std::string, std::string>& options);
+  static StatusOr<TransformerConfig> FromTensors(const TensorSource& source, const ModelOptions& options);
 };
 
 // Parameters of the blocks' matrices and of the rest.

@@ -90,13 +90,13 @@ TEST(GoldenModels, OptionsThatTheFilesTell) {
   for (const auto& [model, count] : chunks) {
     const StatusOr<ModelFiles> files = OpenModel({.model = kModels + model});
     ASSERT_TRUE(files.ok()) << ErrorText(files.status());
-    EXPECT_EQ(files->options.at("block_chunks"), count) << model;
+    EXPECT_EQ(files->options.at("block_chunks").value, count) << model;
     EXPECT_EQ(files->name, model);
   }
   const StatusOr<ModelFiles> text = OpenModel({.text_encoder = kModels + "t5-a"});
   ASSERT_TRUE(text.ok()) << ErrorText(text.status());
-  EXPECT_EQ(text->options.at("text.relative_attention_max_distance"), "128");
-  EXPECT_EQ(std::stod(text->options.at("text.layer_norm_epsilon")), 1e-6);
+  EXPECT_EQ(text->options.at("text.relative_attention_max_distance").value, "128");
+  EXPECT_EQ(std::stod(text->options.at("text.layer_norm_epsilon").value), 1e-6);
   EXPECT_EQ(text->tokenizer.size(), 247267u);
 }
 
@@ -109,8 +109,8 @@ TEST(GoldenModels, NamedPartsGoBeforeTheFolders) {
   EXPECT_EQ(files->transformer->Describe(), kModels + "a/transformer.pth");
   EXPECT_EQ(files->vae->Describe(), kModels + "c/vae.pth");
   EXPECT_NE(files->text, nullptr);
-  EXPECT_EQ(files->options.at("block_chunks"), "4");
-  EXPECT_EQ(files->options.at("anything"), "7");
+  EXPECT_EQ(files->options.at("block_chunks").value, "4");
+  EXPECT_EQ(files->options.at("anything").value, "7");
 }
 
 }  // namespace

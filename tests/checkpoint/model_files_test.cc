@@ -54,9 +54,9 @@ TEST(ModelFiles, FolderOfPublishedFilesWhateverTheirNames) {
   EXPECT_THAT(Names(files->text.get()),
               ElementsAre("encoder.block.0.layer.0.layer_norm.weight", "shared.weight"));
   EXPECT_EQ(files->tokenizer, "pieces");
-  EXPECT_EQ(files->options.at("block_chunks"), "2");
-  EXPECT_EQ(files->options.at("text.relative_attention_max_distance"), "64");
-  EXPECT_EQ(std::stod(files->options.at("text.layer_norm_epsilon")), 1e-5);
+  EXPECT_EQ(files->options.at("block_chunks").value, "2");
+  EXPECT_EQ(files->options.at("text.relative_attention_max_distance").value, "64");
+  EXPECT_EQ(std::stod(files->options.at("text.layer_norm_epsilon").value), 1e-5);
   EXPECT_THAT(files->notes, IsEmpty());
   EXPECT_EQ(files->inputs.size(), 5u);
 }

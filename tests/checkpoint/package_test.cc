@@ -68,7 +68,11 @@ TEST(Package, HoldsWhatWasPutIn) {
     ExpectSame(*files->text, *package->text, DType::kBF16);
     EXPECT_EQ(package->tokenizer, files->tokenizer);
     EXPECT_EQ(package->plan, files->plan);
-    EXPECT_EQ(package->options, files->options);
+    ASSERT_EQ(package->options.size(), files->options.size());
+    for (const auto& [name, option] : package->options) {
+      EXPECT_EQ(option.value, files->options.at(name).value) << name;
+      EXPECT_EQ(option.file, path);
+    }
     EXPECT_EQ(package->name, model);
     EXPECT_TRUE(package->notes.empty());
   }

@@ -139,14 +139,20 @@ std::vector<BadInput> BadCheckpoints() {
           [](LooseTensors& m) {
             m.header["__metadata__"]["nextscale"] = R"({"version": 1, "trained_pixels": "7M"})";
           },
-          2, "trained_pixels=7M"),
+          1, "m.safetensors: option trained_pixels=7M"),
+      Package(
+          "metadata_with_an_option_out_of_range",
+          [](LooseTensors& m) {
+            m.header["__metadata__"]["nextscale"] = R"({"version": 1, "options": {"block_chunks": "0"}})";
+          },
+          1, "m.safetensors: option block_chunks=0"),
       Package(
           "metadata_with_a_preset_that_is_none",
           [](LooseTensors& m) {
             m.header["__metadata__"]["nextscale"] =
                 R"({"version": 1, "options": {"block_chunks": "2", "text.layer_norm_epsilon": "1e-06", "text.relative_attention_max_distance": "128"}, "presets": {"tau": "warm"}})";
           },
-          2, "warm"),
+          1, "m.safetensors: preset tau=warm"),
 
       {.name = "vae_of_another_model",
        .arguments = GenerateParts({.vae = Golden("models/a/vae.pth")}),

@@ -11,8 +11,7 @@
 namespace nextscale {
 namespace {
 
-StatusOr<PictureList> Make(const std::vector<std::string>& arguments,
-                           const std::map<std::string, std::string>& options = {}) {
+StatusOr<PictureList> Make(const std::vector<std::string>& arguments, const ModelOptions& options = {}) {
   return MakePictureList(ParseGenerate(arguments), TestModelInfo(), options);
 }
 
@@ -53,8 +52,7 @@ TEST(GenerateRequests, DefaultsPresetsFlagsLines) {
   EXPECT_EQ(plain.cfg_insertion_layer, std::vector<int>({0}));
   EXPECT_FALSE(plain.negative.has_value());
 
-  const std::map<std::string, std::string> presets = {
-      {"preset.cfg", "4"}, {"preset.tau", "0.5"}, {"preset.top_p", "0.9"}};
+  const ModelOptions presets = {{"preset.cfg", "4"}, {"preset.tau", "0.5"}, {"preset.top_p", "0.9"}};
   EXPECT_EQ(Make({"-p", "a"}, presets)->pictures[0].request.cfg[0], 4);
   EXPECT_EQ(Make({"-p", "a"}, presets)->pictures[0].request.top_p, 0.9);
   EXPECT_EQ(Make({"-p", "a", "--tau", "0.7"}, presets)->pictures[0].request.tau[12], 0.7f);

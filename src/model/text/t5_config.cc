@@ -30,17 +30,15 @@ int64_t CountLayers(const TensorSource& source) {
 }
 
 template <typename T>
-Status ReadOption(const std::map<std::string, std::string>& options, const std::string& name, T least, T most,
-                  T* value) {
+Status ReadOption(const ModelOptions& options, const std::string& name, T least, T most, T* value) {
   const auto found = options.find(name);
   if (found == options.end()) return absl::OkStatus();
-  const std::string& text = found->second;
+  const std::string& text = found->second.value;
   T read{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
   if (error != std::errc() || end != text.data() + text.size() || !(read >= least && read <= most)) {
-    return CallError(fmt::format("option {} is \"{}\"", name, text),
-                     fmt::format("expected a number from {} to {}", least, most),
-                     "published models have 128 for the distance and 1e-6 for the epsilon");
+    return OptionError(name, found->second, fmt::format("expected a number from {} to {}", least, most),
+                       "published models have 128 for the distance and 1e-6 for the epsilon");
   }
   *value = read;
   return absl::OkStatus();
@@ -82,8 +80,7 @@ Status ReadSizes(const TensorSource& source, T5Config& c) {
 
 }  // namespace
 
-StatusOr<T5Config> T5Config::FromTensors(const TensorSource& source,
-                                         const std::map<std::string, std::string>& options) {
+StatusOr<T5Config> T5Config::FromTensors(const TensorSource& source, const ModelOptions& options) {
   T5Config c;
   NS_RETURN_IF_ERROR(ReadSizes(source, c));
   c.layers = CountLayers(source);

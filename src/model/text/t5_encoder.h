@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/cancel.h"
 #include "base/status.h"
+#include "checkpoint/model_options.h"
 #include "checkpoint/tensor_source.h"
 #include "ops/context.h"
 
@@ -20,8 +20,7 @@ struct T5Config {
   float eps = 1e-6f;           // option text.layer_norm_epsilon
 
   // Shapes from the tensors; what they don't tell from `options` (ModelFiles::options).
-  static StatusOr<T5Config> FromTensors(const TensorSource& source,
-                                        const std::map<std::string, std::string>& options);
+  static StatusOr<T5Config> FromTensors(const TensorSource& source, const ModelOptions& options);
 };
 
 // Bucket of key - query (T5's bidirectional relative buckets), exact where the logarithm sits on a step.
