@@ -22,7 +22,7 @@ enum AdaRow { kGamma1, kGamma2, kScale1, kScale2, kShift1, kShift2, kAdaRows };
 // Empty for other policies.
 class RawQueries {
  public:
-  RawQueries(const StoreScaleArgs& store, const BlockContext& b, const ScaleStep& step) : b_(b), step_(step) {
+  RawQueries(const StoreScaleArgs& store, const BlockContext& b, const ScaleStep& step) : b_(b) {
     if (step.last || !b.kv.policy || b.kv.policy->score() != WindowScore::kRawLogits) return;
     for (int64_t stream = 0; stream < step.streams; ++stream) {
       windows_.push_back(WindowOf(store, stream, b.kv, b.cache));
@@ -48,7 +48,6 @@ class RawQueries {
 
  private:
   const BlockContext& b_;
-  const ScaleStep& step_;
   std::vector<ObservationWindow> windows_;
   Tensor rows_;
   int64_t rows_count_ = 0, noted_ = 0;
