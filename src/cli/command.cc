@@ -61,6 +61,7 @@ void DeclareCommandLine(CommandLine& line) {
   AddTokenize(line);
   AddReconstruct(line);
   AddMetadata(line);
+  AddCalibrate(line);
   AddBench(line);
   AddParity(line);
   AddNotYet(line);

@@ -44,8 +44,9 @@ void AddBench(CommandLine& line);
 void AddMetadata(CommandLine& line);
 void AddTokenize(CommandLine& line);
 void AddReconstruct(CommandLine& line);
+void AddCalibrate(CommandLine& line);
 void AddCompletion(CommandLine& line);
-void AddNotYet(CommandLine& line);  // serve, calibrate, eval
+void AddNotYet(CommandLine& line);  // serve, eval
 
 // The global flags and all commands.
 void DeclareCommandLine(CommandLine& line);

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/mapped_file.h"
+#include "calibration/apply_plan.h"
+#include "calibration/fingerprint.h"
 #include "checkpoint/package.h"
 #include "cli/command.h"
 #include "cli/generate_requests.h"
@@ -21,7 +24,7 @@ constexpr EngineTypes kStoredTypes{.transformer = DType::kBF16, .vae = DType::kF
 
 struct ConvertFlags {
   ModelFlags model;
-  std::string output, type, name, trained_pixels;
+  std::string output, type, name, trained_pixels, plan;
   std::vector<std::string> presets;  // NAME=VALUE
   bool force = false;
 };
@@ -54,12 +57,25 @@ Status AddSettings(const ConvertFlags& flags, ModelFiles& files) {
   return absl::OkStatus();
 }
 
+// The plan of --plan, else that of a package that is converted; it has to be one for this model.
+Status AddPlan(const ConvertFlags& flags, const ModelInfo& info, ModelFiles& files) {
+  if (flags.plan.empty() && files.plan.empty()) return absl::OkStatus();
+  if (!info.transformer) return CallError("a plan for a package without a transformer", "");
+  if (!flags.plan.empty()) {
+    NS_ASSIGN_OR_RETURN(files.plan, ReadSmallFile(flags.plan));
+  }
+  const std::string name = flags.plan.empty() ? "the plan in " + files.name : flags.plan;
+  NS_ASSIGN_OR_RETURN(const PlanFile plan, ParsePlanFile(files.plan, name));
+  NS_ASSIGN_OR_RETURN(const std::string fingerprint, ModelFingerprint(*files.transformer));
+  return CheckPlanFits(plan, {.fingerprint = fingerprint, .layers = info.transformer->depth});
+}
+
 // Whether a picture could be asked for with the presets.
 Status CheckPresets(const ModelFiles& files, const ModelInfo& info) {
   if (!info.transformer || !info.vae) return absl::OkStatus();
   GenerateFlags flags;
   flags.prompts = {""};
-  return MakePictureList(flags, info, files.options).status();
+  return MakePictureList(flags, info, files).status();
 }
 
 // Tells each twentieth of the way.
@@ -94,6 +110,7 @@ Status RunConvert(const ConvertFlags& flags, CommandLine& line) {
   NS_ASSIGN_OR_RETURN(ModelFiles files, OpenFlaggedModel(flags.model));
   NS_RETURN_IF_ERROR(AddSettings(flags, files));
   NS_ASSIGN_OR_RETURN(const ModelInfo info, ReadModelInfo(files));  // parts that don't fit are no model
+  NS_RETURN_IF_ERROR(AddPlan(flags, info, files));
   NS_RETURN_IF_ERROR(CheckPresets(files, info));
   Progress progress(Progress::FormFor(line.quiet, line.log_json), stderr);
   for (const auto& [part, there] :
@@ -131,6 +148,11 @@ void AddConvert(CommandLine& line) {
             .add_option("--preset", flags.presets,
                         "NAME=VALUE: a setting to generate with by default, e.g. cfg=3")
             ->allow_extra_args(false);
+        command
+            .add_option(
+                "--plan", flags.plan,
+                "a ScaleKV plan that the package will carry (of `calibrate`, or a published budget file)")
+            ->type_name("FILE");
         command.add_flag("--force", flags.force, "overwrite the output");
         command.footer(
             "Example: nextscale convert --transformer infinity_2b_reg.pth --vae infinity_vae_d32reg.pth "

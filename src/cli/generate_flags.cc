@@ -24,7 +24,7 @@ CLI::Option* AddText(CLI::App& app, const std::string& names, Set set, const std
   return app.add_option(names, std::move(store), help)->type_name("TEXT");
 }
 
-void DeclareInputs(CLI::App& app, GenerateFlags& f) {
+void DeclarePrompts(CLI::App& app, GenerateFlags& f) {
   AddText(
       app, "-p,--prompt", [&f](const std::string& text) { f.prompts.push_back(text); },
       "what to draw; repeatable")
@@ -40,6 +40,9 @@ void DeclareInputs(CLI::App& app, GenerateFlags& f) {
       "what not to draw: replaces the learned unconditional text");
   app.add_option("-s,--seed", f.seed, "unsigned 64 bits; picture i has seed + i (default: random, reported)")
       ->type_name("N");
+}
+
+void DeclareNumbers(CLI::App& app, GenerateFlags& f) {
   app.add_option("-b,--batch", f.batch, "pictures at once")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str()
@@ -99,6 +102,9 @@ void DeclareSampling(CLI::App& app, GenerateFlags& f) {
       ->check(CLI::IsMember({"philox", "torch"}))
       ->capture_default_str()
       ->type_name("NAME");
+}
+
+void DeclareGivenBits(CLI::App& app, GenerateFlags& f) {
   app.add_option("--from-bits", f.from_bits, "start from these tokens (of --save-bits or tokenize)")
       ->type_name("FILE");
   app.add_option("--keep-scales", f.keep_scales,
@@ -147,14 +153,20 @@ bool ParseFinite(const std::string& text, T& value) {
 
 }  // namespace
 
-void DeclareGenerateFlags(CLI::App& app, GenerateFlags& flags) {
+void DeclareRequestFlags(CLI::App& app, GenerateFlags& flags) {
   AddModelFlags(app, flags.model);
-  DeclareInputs(app, flags);
-  DeclareOutputs(app, flags);
+  DeclarePrompts(app, flags);
   DeclareSampling(app, flags);
+  DeclareMachine(app, flags);
+}
+
+void DeclareGenerateFlags(CLI::App& app, GenerateFlags& flags) {
+  DeclareRequestFlags(app, flags);
+  DeclareNumbers(app, flags);
+  DeclareOutputs(app, flags);
+  DeclareGivenBits(app, flags);
   AddKvFlags(app, flags.kv);
   AddPruneFlags(app, flags.prune);
-  DeclareMachine(app, flags);
   DeclareLater(app, flags);
   app.footer("Example: nextscale generate -p \"red apple, fluent 3d style\" -s 7 -o apple.png");
 }
@@ -165,6 +177,8 @@ Status CheckFlags(const GenerateFlags& f) {
     return CallError("--prompt together with --prompts", "", "leave one out");
   if (f.prompts.empty() && f.prompts_file.empty())
     return CallError("no prompt", "", "give one by --prompt, or a file of them by --prompts");
+  if (!f.kv.plan.empty() && f.kv.policy == "full" && f.prompts_file.empty())
+    return CallError("--kv-plan with --kv full", "the full cache needs no plan", "--kv scalekv too");
   if (f.keep_scales && f.from_bits.empty())
     return CallError("--keep-scales without --from-bits", "", "name the bits to keep by --from-bits");
   if (f.preview_size != "map" && f.preview_size != "full")

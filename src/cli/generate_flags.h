@@ -39,6 +39,9 @@ struct GenerateFlags {
   bool plan = false, no_metadata = false, reference = false;
 };
 
+// What every command that makes pictures from prompts takes: model, prompts, seed, size, sampling, types,
+// memory.
+void DeclareRequestFlags(CLI::App& command, GenerateFlags& flags);
 void DeclareGenerateFlags(CLI::App& command, GenerateFlags& flags);
 // NotYet for the flags of later versions; CallError for flags that contradict each other.
 Status CheckFlags(const GenerateFlags& flags);

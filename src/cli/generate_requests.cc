@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/utf8.h"
+#include "cli/kv_plans.h"
 #include "cli/output_places.h"
 #include "cli/prompt_lines.h"
 
@@ -124,7 +125,7 @@ Status BlamePresets(const Status& status, const ScaleSchedule& schedule, const M
 
 // All of a picture's settings but its seed and path. A notice may be added.
 StatusOr<Picture> MakePicture(const PromptLine& line, const GenerateFlags& flags, const ModelInfo& info,
-                              const Setting& setting, std::vector<std::string>& notices) {
+                              const Setting& setting, KvPlans& plans, std::vector<std::string>& notices) {
   NS_ASSIGN_OR_RETURN(const ChosenSchedule chosen, ChooseSchedule(SizeOf(line, flags.size), info));
   if (!chosen.notice.empty() && std::find(notices.begin(), notices.end(), chosen.notice) == notices.end())
     notices.push_back(chosen.notice);
@@ -137,7 +138,7 @@ StatusOr<Picture> MakePicture(const PromptLine& line, const GenerateFlags& flags
   if (sampling.ok()) sampling = CheckRequest(r, info);
   if (!sampling.ok()) return BlamePresets(sampling, r.schedule, info, setting);
   picture.kv_flags = KvOf(line, flags.kv);
-  NS_ASSIGN_OR_RETURN(picture.kv, ParseKvFlags(picture.kv_flags));
+  NS_ASSIGN_OR_RETURN(picture.kv, plans.Resolve(picture.kv_flags, r.schedule.scales()));
   picture.prune_flags = PruneOf(line, flags.prune);
   NS_ASSIGN_OR_RETURN(picture.prune, ParsePruneFlags(picture.prune_flags, r.schedule.scales()));
   NS_RETURN_IF_ERROR(CheckText(r.prompt, "prompt"));
@@ -158,7 +159,7 @@ std::string DefaultOutput(int64_t total) { return total == 1 ? "picture.png" : "
 }  // namespace
 
 StatusOr<PictureList> MakePictureList(const GenerateFlags& flags, const ModelInfo& info,
-                                      const ModelOptions& options) {
+                                      const ModelFiles& files) {
   uint64_t first_seed = RandomSeed();
   if (!flags.seed.empty()) {
     NS_ASSIGN_OR_RETURN(first_seed, ParseSeed(flags.seed));
@@ -166,10 +167,11 @@ StatusOr<PictureList> MakePictureList(const GenerateFlags& flags, const ModelInf
   NS_ASSIGN_OR_RETURN(const std::vector<PromptLine> lines, PromptLines(flags));
   const int64_t total = static_cast<int64_t>(lines.size()) * flags.count;
   const std::string output = flags.output.empty() ? DefaultOutput(total) : flags.output;
-  const Setting setting{options};
+  const Setting setting{files.options};
+  KvPlans plans(files, info.transformer->depth);
   PictureList out;
   for (const PromptLine& line : lines) {
-    StatusOr<Picture> made = MakePicture(line, flags, info, setting, out.notices);
+    StatusOr<Picture> made = MakePicture(line, flags, info, setting, plans, out.notices);
     if (!made.ok()) return flags.prompts_file.empty() ? made.status() : InLine(line.where, made.status());
     for (int64_t copy = 0; copy < flags.count; ++copy) {
       Picture picture = *made;

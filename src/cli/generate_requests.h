@@ -25,9 +25,10 @@ struct PictureList {
 };
 
 // Pictures are numbered i = 0, 1, ... over prompts, then count; picture i has seed N + i (modulo 2^64) unless
-// its JSON line says another, which its further copies count on from. `options`: of the model, for its
-// presets. Errors: CallError, for a prompt file with the number of its line; of CheckRequest.
+// its JSON line says another, which its further copies count on from. `files`: of the model, for its
+// presets and its plan. Errors: CallError, for a prompt file with the number of its line; of CheckRequest
+// and KvPlans.
 StatusOr<PictureList> MakePictureList(const GenerateFlags& flags, const ModelInfo& info,
-                                      const ModelOptions& options);
+                                      const ModelFiles& files);
 
 }  // namespace nextscale

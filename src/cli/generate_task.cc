@@ -105,7 +105,7 @@ StatusOr<GenerateTask> PrepareTask(const GenerateFlags& flags, Progress& progres
   }
   if (!task.info.vae)
     return FileError("the model has no VAE", "it is needed to make a picture", "name it by --vae");
-  NS_ASSIGN_OR_RETURN(PictureList list, MakePictureList(flags, task.info, task.files.options));
+  NS_ASSIGN_OR_RETURN(PictureList list, MakePictureList(flags, task.info, task.files));
   for (const std::string& notice : list.notices) progress.Notice(notice);
   task.pictures = std::move(list.pictures);
   NS_ASSIGN_OR_RETURN(task.given, ReadGivenBits(flags, task.info, task.pictures));
@@ -142,6 +142,9 @@ StatusOr<std::vector<std::string>> CheckPlaces(const GenerateFlags& flags, const
   places.others.insert(places.others.end(), bits.begin(), bits.end());
   const ModelFlags& m = flags.model;
   places.inputs = {m.model, m.transformer, m.vae, m.text_encoder, flags.from_bits, flags.prompts_file};
+  for (const Picture& p : task.pictures) {
+    if (!p.kv_flags.plan.empty()) places.inputs.push_back(p.kv_flags.plan);
+  }
   if (m.model.empty()) places.inputs.push_back(BundledModelPath());
   NS_RETURN_IF_ERROR(CheckOutputs(places));
   return bits;

@@ -61,7 +61,7 @@ void AddKvFlags(CLI::App& app, KvFlags& f) {
                  "of a policy: 10% of the full cache's tokens, or a number of tokens a layer (default: 10%)")
       ->type_name("B");
   app.add_option("--kv-plan", f.plan,
-                 "for scalekv: a plan of calibrate, or a published budget file (default: the package's)")
+                 "for scalekv: a plan of `calibrate`, or a published budget file (default: the package's)")
       ->type_name("FILE");
   app.add_option("--kv-type", f.type, "type of what is cached (default: the transformer's)")
       ->type_name("TYPE");
@@ -74,7 +74,6 @@ void AddKvFlags(CLI::App& app, KvFlags& f) {
 StatusOr<KvOptions> ParseKvFlags(const KvFlags& f) {
   KvOptions kv;
   NS_ASSIGN_OR_RETURN(kv.policy, ParseKvPolicy(f.policy));
-  if (!f.plan.empty()) return NotYet("--kv-plan");
   if (!f.type.empty()) return NotYet("--kv-type");
   if (!f.budget.empty()) NS_RETURN_IF_ERROR(ParseBudget(f.budget, kv));
   for (const std::string_view item : SplitList(f.options)) {

@@ -16,7 +16,7 @@ struct KvFlags {
 
 void AddKvFlags(CLI::App& command, KvFlags& flags);
 
-// Errors: CallError naming the flag.
+// All but the plan, which KvPlans finds. Errors: CallError naming the flag.
 StatusOr<KvOptions> ParseKvFlags(const KvFlags& flags);
 
 }  // namespace nextscale

@@ -49,15 +49,17 @@ void AddModelFlags(CLI::App& command, ModelFlags& flags) {
       ->type_name("NAME=VALUE");
 }
 
-std::string BundledModelPath() {
+std::string BundledFile(const std::string& name) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   for (const fs::path& candidate :
-       {program.parent_path() / "../share/nextscale" / kBundled, fs::path(NEXTSCALE_SOURCE_DIR) / kBundled}) {
+       {program.parent_path() / "../share/nextscale" / name, fs::path(NEXTSCALE_SOURCE_DIR) / name}) {
     if (fs::exists(candidate, error)) return candidate.lexically_normal().string();
   }
   return "";
 }
+
+std::string BundledModelPath() { return BundledFile(kBundled); }
 
 StatusOr<ModelPaths> FlaggedPaths(const ModelFlags& flags) {
   ModelPaths paths{.model = flags.model,

@@ -22,8 +22,9 @@ StatusOr<ModelPaths> FlaggedPaths(const ModelFlags& flags);
 // Opens what the flags name. Errors: as above, and of OpenModel. The files' notes are for the caller to show.
 StatusOr<ModelFiles> OpenFlaggedModel(const ModelFlags& flags);
 
-// Where the bundled model lies: beside the sources the program was built from, or under the prefix it was
-// installed to. Empty if nowhere.
+// Where a bundled file lies, e.g. "models/prompts-calibration.txt": beside the sources the program was built
+// from, or under the prefix it was installed to. Empty if nowhere.
+std::string BundledFile(const std::string& name);
 std::string BundledModelPath();
 
 }  // namespace nextscale

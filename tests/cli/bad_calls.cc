@@ -29,6 +29,14 @@ std::vector<std::string> ConvertC(const std::vector<std::string>& more) {
   return all;
 }
 
+// `calibrate` on golden model c.
+std::vector<std::string> CalibrateC(const std::vector<std::string>& more) {
+  std::vector<std::string> all = {"calibrate", "-m",   Base("model.safetensors"), "-p", "x",
+                                  "--pixels",  "0.06M"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 }  // namespace
 
 std::vector<BadInput> BadCalls() {
@@ -108,6 +116,17 @@ std::vector<BadInput> BadCalls() {
       Flag("option_for_another_vae", {"--option", "apply_spatial_patchify=1"}, "apply_spatial_patchify"),
 
       Flag("kv_scalekv_without_plan", {"--kv", "scalekv"}, "calibrate"),
+      Flag("kv_plan_without_policy", {"--kv-plan", "plan.json"}, "--kv-plan"),
+      Flag("kv_plan_missing", {"--kv", "scalekv", "--kv-plan", "nowhere.json"}, "nowhere.json"),
+      {.name = "kv_plan_a_model",
+       .arguments = GenerateC({"--kv", "scalekv", "--kv-plan", Golden("models/c/transformer.pth")}),
+       .exit_statuses = {1},
+       .says = "transformer.pth"},
+      {.name = "kv_plan_of_another_form",
+       .make = Text("plan.json", "{\"nextscale_plan\": 1, \"model\": \"x\"}"),
+       .arguments = GenerateC({"--kv", "scalekv", "--kv-plan", "plan.json"}),
+       .exit_statuses = {1},
+       .says = "plan.json is not a plan"},
       Flag("kv_budget_of_nothing", {"--kv", "snapkv", "--kv-budget", "0%"}, "--kv-budget 0%"),
       Flag("kv_budget_beyond_everything", {"--kv", "snapkv", "--kv-budget", "101%"}, "--kv-budget 101%"),
       Flag("kv_budget_negative", {"--kv", "snapkv", "--kv-budget", "-5"}, "--kv-budget"),
@@ -128,7 +147,16 @@ std::vector<BadInput> BadCalls() {
       Flag("prune_source_alone", {"--prune-source", "2"}, "--prune-source"),
       Flag("type_of_later", {"--type", "int8"}, "--type int8 is not in this version yet"),
       Call("serve_of_later", {"serve", "--port", "80"}, "serve"),
-      Call("calibrate_of_later", {"calibrate", "x"}, "calibrate"),
+      Call("calibrate_stray_word", {"calibrate", "x"}, "x"),
+      Call("calibrate_unknown_metric", CalibrateC({"--metric", "best"}), "best"),
+      Call("calibrate_unknown_pooling", CalibrateC({"--pooling", "most"}), "most"),
+      Call("calibrate_too_many_drafters", CalibrateC({"--drafters", "1000"}), "--drafters 1000"),
+      Call("calibrate_top_of_nothing", CalibrateC({"--top", "0"}), "--top"),
+      Call("calibrate_more_sets_than_prompts", CalibrateC({"--sets", "5"}), "--sets 5"),
+      Call("calibrate_into_a_missing_folder", CalibrateC({"-o", "nowhere/plan.json"}), "nowhere"),
+      Call("calibrate_over_its_model", CalibrateC({"-o", Base("model.safetensors")}), "model.safetensors"),
+      Call("convert_plan_missing", ConvertC({"-o", "x.safetensors", "--plan", "nowhere.json"}),
+           "nowhere.json"),
       Call("eval_of_later", {"eval"}, "eval"),
       Call("convert_to_int8", ConvertC({"-o", "x.safetensors", "--type", "int8"}), "int8"),
       Call("convert_without_output", ConvertC({}), "--output"),

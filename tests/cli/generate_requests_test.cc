@@ -12,7 +12,9 @@ namespace nextscale {
 namespace {
 
 StatusOr<PictureList> Make(const std::vector<std::string>& arguments, const ModelOptions& options = {}) {
-  return MakePictureList(ParseGenerate(arguments), TestModelInfo(), options);
+  ModelFiles files;
+  files.options = options;
+  return MakePictureList(ParseGenerate(arguments), TestModelInfo(), files);
 }
 
 std::vector<std::string> WithFile(const std::string& text, std::vector<std::string> arguments) {

@@ -16,13 +16,15 @@ Picture RoundTrip(const Picture& picture, const RunSettings& run, const std::str
   const ImageText text = ReadImageText(path).value();
   const auto arguments = SettingsArguments(text.at("nextscale"));
   EXPECT_TRUE(arguments.ok()) << arguments.status();
-  const auto list = MakePictureList(ParseGenerate(*arguments), TestModelInfo(), {{"preset.cfg", "9"}});
+  ModelFiles files;
+  files.options = {{"preset.cfg", "9"}};
+  const auto list = MakePictureList(ParseGenerate(*arguments), TestModelInfo(), files);
   EXPECT_TRUE(list.ok()) << list.status();
   return list->pictures[0];
 }
 
 Picture MakePicture(const std::vector<std::string>& arguments) {
-  return MakePictureList(ParseGenerate(arguments), TestModelInfo(), {})->pictures[0];
+  return MakePictureList(ParseGenerate(arguments), TestModelInfo(), ModelFiles())->pictures[0];
 }
 
 void ExpectSame(const PictureRequest& a, const PictureRequest& b) {
