@@ -18,9 +18,9 @@ struct MeasuredPrompt {
 };
 
 struct PlanSettings {
-  int64_t top = 64;                                      // K' of the measurement
-  std::optional<int64_t> drafter_count;                  // default: DefaultDrafterCount
-  std::optional<int64_t> refiner_start, decay, window;   // as Plan's
+  int64_t top = 64;                                     // K' of the measurement
+  std::optional<int64_t> drafter_count;                 // default: DefaultDrafterCount
+  std::optional<int64_t> refiner_start, decay, window;  // as Plan's
   Pooling pooling = Pooling::kAverage;
   RoleMetric metric = RoleMetric::kAsi;
   uint64_t seed = 0;

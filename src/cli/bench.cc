@@ -205,10 +205,10 @@ void AddBench(CommandLine& line) {
         command.add_flag("--plan", flags.plan, "memory and work from shapes alone, nothing is run");
         command.add_flag("--json", flags.json, "as JSON; bytes, seconds, GFLOP/s");
         command.footer(
-            "Lists in --kv, --kv-budget and --prune (presets, or none) give one table of the transformer "
-            "with "
-            "each.\nRates are compared with the machine's own matrix peak, measured in the same "
-            "run.\nExample: "
+            "Lists in --kv, --kv-budget and --prune (presets, or none), and lists of --prune-ratios with ; "
+            "between, "
+            "give one table of the transformer with each.\nRates are compared with the machine's own matrix "
+            "peak, measured in the same run.\nExample: "
             "nextscale bench --preset infinity-2b --pixels 0.25M");
       },
       RunBenchCommand);

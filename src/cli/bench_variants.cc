@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/flag_list.h"
+#include "cli/variants.h"
 
 namespace nextscale {
 namespace {
@@ -46,12 +46,6 @@ int64_t KvKept(const BenchVariant& v) {
   return most;
 }
 
-std::vector<std::string> Items(const std::string& list, const std::string& otherwise) {
-  std::vector<std::string> items;
-  for (std::string_view item : SplitList(list.empty() ? otherwise : list)) items.emplace_back(item);
-  return items;
-}
-
 std::string ScalesText(const std::vector<BenchVariant>& variants) {
   std::string out = fmt::format("{:<32}", "seconds by map");
   for (const MapSize map : variants.front().settings.schedule.maps)
@@ -75,24 +69,12 @@ std::string ScalesText(const std::vector<BenchVariant>& variants) {
 StatusOr<std::vector<BenchVariant>> BenchVariants(const BenchSettings& settings, const KvFlags& kv,
                                                   const PruneFlags& prune, const LayerFlags& drafters) {
   std::vector<BenchVariant> out;
-  for (const std::string& policy : Items(kv.policy, "full")) {
-    const bool full = policy == "full";
-    for (const std::string& budget : full ? std::vector<std::string>{""} : Items(kv.budget, "10%")) {
-      for (const std::string& preset : Items(prune.preset, "none")) {
-        BenchVariant v{.name = policy + (full ? "" : " " + budget), .settings = settings};
-        KvFlags kv_flags = kv;
-        kv_flags.policy = policy;
-        kv_flags.budget = budget;
-        NS_ASSIGN_OR_RETURN(v.settings.kv, ParseKvFlags(kv_flags));
-        v.settings.kv.drafters = drafters;
-        PruneFlags prune_flags = prune;
-        prune_flags.preset = preset;
-        if (preset == "none") prune_flags = {};
-        NS_ASSIGN_OR_RETURN(v.settings.prune, ParsePruneFlags(prune_flags, settings.schedule.scales()));
-        if (preset != "none") v.name += " " + preset;
-        out.push_back(std::move(v));
-      }
-    }
+  for (const Variant& variant : ExpandVariants(kv, prune)) {
+    BenchVariant v{.name = variant.name, .settings = settings};
+    NS_ASSIGN_OR_RETURN(v.settings.kv, ParseKvFlags(variant.kv));
+    v.settings.kv.drafters = drafters;
+    NS_ASSIGN_OR_RETURN(v.settings.prune, ParsePruneFlags(variant.prune, settings.schedule.scales()));
+    out.push_back(std::move(v));
   }
   return out;
 }

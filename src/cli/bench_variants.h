@@ -19,8 +19,7 @@ struct BenchVariant {
   BenchResult result;
 };
 
-// Every policy with every budget (full once) and every pruning of the flags, whose values are lists here.
-// drafters: ScaleKV's roles. Errors: CallError of the flags.
+// One for each of ExpandVariants. drafters: ScaleKV's roles. Errors: CallError of the flags.
 StatusOr<std::vector<BenchVariant>> BenchVariants(const BenchSettings& settings, const KvFlags& kv,
                                                   const PruneFlags& prune, const LayerFlags& drafters);
 

@@ -74,8 +74,9 @@ Status ChoosePictures(const CalibrateFlags& f, GenerateTask& task) {
     task.pictures.resize(static_cast<size_t>(*f.first));
   for (const Picture& p : task.pictures) {
     if (p.kv.policy != KvPolicyKind::kFull || !p.prune.ratios.empty())
-      return CallError(fmt::format("the prompt \"{}\" asks for a cache policy or for pruning", p.request.prompt),
-                       "calibration looks at the full cache", "leave them out of the prompts' lines");
+      return CallError(
+          fmt::format("the prompt \"{}\" asks for a cache policy or for pruning", p.request.prompt),
+          "calibration looks at the full cache", "leave them out of the prompts' lines");
     if (p.request.schedule.maps != task.pictures[0].request.schedule.maps)
       return CallError(fmt::format("the prompt \"{}\" has a size of its own", p.request.prompt),
                        "a plan belongs to one schedule", "give all prompts the same size");
@@ -118,9 +119,9 @@ std::string DraftersText(const Plan& plan, int64_t scale) {
 }
 
 std::string Summary(const CalibrateFlags& f, const Plan& plan, std::span<const MeasuredPrompt> measured) {
-  std::string out = fmt::format("{}: {} prompts, {} of {} pairs of a scale and a layer are drafters\n",
-                                f.output, plan.prompts.size(), plan.drafter_count(),
-                                (plan.scales() - 1) * plan.depth);
+  std::string out =
+      fmt::format("{}: {} prompts, {} of {} pairs of a scale and a layer are drafters\n", f.output,
+                  plan.prompts.size(), plan.drafter_count(), (plan.scales() - 1) * plan.depth);
   for (int64_t k = 1; k < plan.scales(); ++k)
     out += fmt::format("scale {:>2}, {}x{}: drafters {}\n", k, plan.schedule[k].h, plan.schedule[k].w,
                        DraftersText(plan, k));

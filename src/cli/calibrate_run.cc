@@ -32,9 +32,8 @@ StatusOr<std::vector<MeasuredPrompt>> MeasurePrompts(const CalibrationRun& run, 
   for (size_t i = 0; i < pictures.size(); ++i) {
     AttentionStatistics statistics(scales, layers, run.statistics, run.ops);
     NS_RETURN_IF_ERROR(WatchPicture(run, model, i, statistics));
-    measured.push_back({.prompt = pictures[i].request.prompt,
-                        .tables = statistics.tables(),
-                        .heads = statistics.heads()});
+    measured.push_back(
+        {.prompt = pictures[i].request.prompt, .tables = statistics.tables(), .heads = statistics.heads()});
     run.progress.Step("prompt", static_cast<int64_t>(i + 1), static_cast<int64_t>(pictures.size()),
                       pictures[i].request.prompt, nlohmann::ordered_json::object());
   }

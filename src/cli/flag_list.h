@@ -8,7 +8,7 @@
 namespace nextscale {
 
 // "a,b" -> a, b; "" -> nothing; "a," -> a and an empty one.
-std::vector<std::string_view> SplitList(std::string_view text);
+std::vector<std::string_view> SplitList(std::string_view text, char separator = ',');
 
 // The whole text as a number.
 template <typename T>

@@ -1,4 +1,4 @@
-// Which cache policy: the flags that `generate` and `bench` share.
+// Which cache policy: the flags that `generate`, `eval` and `bench` share.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// Token pruning: the flags that `generate` and `bench` share.
+// Token pruning: the flags that `generate`, `eval` and `bench` share.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -49,7 +49,8 @@ TEST(MakePlan, AHeadsIndexIsAProductBeforeTheMean) {
 }
 
 TEST(OverlapsOfSets, ComparesEveryPairAndLeavesTheRestOut) {
-  const std::vector<MeasuredPrompt> prompts = {Prompt("a", 1), Prompt("b", 1), Prompt("c", 2), Prompt("d", 0)};
+  const std::vector<MeasuredPrompt> prompts = {Prompt("a", 1), Prompt("b", 1), Prompt("c", 2),
+                                               Prompt("d", 0)};
   EXPECT_THAT(OverlapsOfSets(prompts, 3, RoleMetric::kAsi, 1, 0), ElementsAre(1, 0, 0));
   EXPECT_THAT(OverlapsOfSets(prompts, 2, RoleMetric::kAsi, 1, 0).size(), 1);
 }

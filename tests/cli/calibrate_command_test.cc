@@ -115,8 +115,8 @@ TEST_F(CalibrateCommandTest, APlanDrivesScaleKvFromItsFileAndFromThePackage) {
 }
 
 TEST_F(CalibrateCommandTest, APlanForAnotherModelOrScheduleIsRefused) {
-  const CommandOutcome size =
-      RunC("generate", {"-p", "a", "--kv", "scalekv", "--kv-plan", plan_, "--pixels", "0.25M", "-o", "x.png"});
+  const CommandOutcome size = RunC(
+      "generate", {"-p", "a", "--kv", "scalekv", "--kv-plan", plan_, "--pixels", "0.25M", "-o", "x.png"});
   EXPECT_EQ(size.exit_status, 2);
   EXPECT_THAT(size.err, HasSubstr("7 scales"));
 
@@ -142,13 +142,14 @@ TEST_F(CalibrateCommandTest, ThePublishedBudgetFileIsAPlan) {
   for (int l = 0; l < layers; ++l) row["Block " + std::to_string(l)] = l == 0 ? 1 : 0;
   std::ofstream(path) << nlohmann::json({{"Scale 5", row}, {"Scale 6", row}});
   for (const char* policy : {"scalekv", "scalekv-reference"}) {
-    const CommandOutcome run =
-        RunC("generate", {"-p", "a", "--kv", policy, "--kv-plan", path, "--kv-options", "window=16", "-o", out});
+    const CommandOutcome run = RunC(
+        "generate", {"-p", "a", "--kv", policy, "--kv-plan", path, "--kv-options", "window=16", "-o", out});
     EXPECT_EQ(run.exit_status, 0) << policy << run.err;
   }
   row["Block " + std::to_string(layers)] = 0;
   std::ofstream(path) << nlohmann::json({{"Scale 5", row}});
-  const CommandOutcome refused = RunC("generate", {"-p", "a", "--kv", "scalekv", "--kv-plan", path, "-o", out});
+  const CommandOutcome refused =
+      RunC("generate", {"-p", "a", "--kv", "scalekv", "--kv-plan", path, "-o", out});
   EXPECT_EQ(refused.exit_status, 2);
   EXPECT_THAT(refused.err, HasSubstr("another model"));
 }
