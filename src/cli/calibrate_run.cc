@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "cli/batch_jobs.h"
+
 namespace nextscale {
 
 StatusOr<LoadedModel> LoadForCalibration(const CalibrationRun& run) {
   const GenerateTask& task = run.task;
   LoadedModel model;
-  NS_ASSIGN_OR_RETURN(model.texts, EncodePrompts(task.files, task.info, task.texts.texts, task.run.types.text,
-                                                 run.ops, run.cancel));
-  run.ops.scratch.Clear();
+  NS_ASSIGN_OR_RETURN(model.texts, EncodeTexts(task, run.ops, run.cancel, run.progress));
   run.progress.Notice(fmt::format("loading {}", task.run.model));
   NS_ASSIGN_OR_RETURN(model.engine, Engine::Load(task.files, task.info, task.run.types, run.ops));
   return model;
@@ -17,12 +17,8 @@ StatusOr<LoadedModel> LoadForCalibration(const CalibrationRun& run) {
 
 Status WatchPicture(const CalibrationRun& run, const LoadedModel& model, size_t picture,
                     EngineObserver& observer) {
-  const PictureRequest& request = run.task.pictures[picture].request;
-  ImageJob job{.request = request, .prompt = &model.texts[run.task.texts.index.at(request.prompt)]};
-  if (request.negative && request.guided())
-    job.negative = &model.texts[run.task.texts.index.at(*request.negative)];
-  return model.engine->Generate(std::span(&job, 1), {.observer = &observer, .cancel = run.cancel}, run.ops)
-      .status();
+  const BatchJobs batch = JobsOf(run.task, {picture}, model.texts);
+  return model.engine->Generate(batch.jobs, {.observer = &observer, .cancel = run.cancel}, run.ops).status();
 }
 
 StatusOr<std::vector<MeasuredPrompt>> MeasurePrompts(const CalibrationRun& run, const LoadedModel& model) {

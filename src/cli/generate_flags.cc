@@ -160,14 +160,18 @@ void DeclareRequestFlags(CLI::App& app, GenerateFlags& flags) {
   DeclareMachine(app, flags);
 }
 
-void DeclareGenerateFlags(CLI::App& app, GenerateFlags& flags) {
+void DeclareBatchFlags(CLI::App& app, GenerateFlags& flags) {
   DeclareRequestFlags(app, flags);
   DeclareNumbers(app, flags);
-  DeclareOutputs(app, flags);
   DeclareGivenBits(app, flags);
   AddKvFlags(app, flags.kv);
   AddPruneFlags(app, flags.prune);
   DeclareLater(app, flags);
+}
+
+void DeclareGenerateFlags(CLI::App& app, GenerateFlags& flags) {
+  DeclareBatchFlags(app, flags);
+  DeclareOutputs(app, flags);
   app.footer("Example: nextscale generate -p \"red apple, fluent 3d style\" -s 7 -o apple.png");
 }
 

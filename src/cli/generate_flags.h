@@ -42,6 +42,9 @@ struct GenerateFlags {
 // What every command that makes pictures from prompts takes: model, prompts, seed, size, sampling, types,
 // memory.
 void DeclareRequestFlags(CLI::App& command, GenerateFlags& flags);
+// And what says how many are made, from which bits, with which cache and pruning: all of generate's but where
+// results go.
+void DeclareBatchFlags(CLI::App& command, GenerateFlags& flags);
 void DeclareGenerateFlags(CLI::App& command, GenerateFlags& flags);
 // NotYet for the flags of later versions; CallError for flags that contradict each other.
 Status CheckFlags(const GenerateFlags& flags);

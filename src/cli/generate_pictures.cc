@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/utf8.h"
+#include "cli/batch_jobs.h"
 #include "cli/bits_file.h"
 #include "cli/contact_sheet.h"
 #include "cli/format.h"
@@ -35,14 +35,6 @@ class Stopwatch {
   double& seconds_;
   std::chrono::steady_clock::time_point start_;
 };
-
-// Of a prompt, for a notice.
-std::string Beginning(const std::string& text) {
-  constexpr size_t kCharacters = 40;
-  std::string out;
-  for (const char32_t c : CodePoints(text).substr(0, kCharacters)) AppendUtf8(c, out);
-  return out;
-}
 
 // "pictures 0,2,3: ", the first few.
 std::string PictureNumbers(const std::vector<size_t>& batch) {
@@ -77,14 +69,7 @@ class PictureMaker {
  private:
   Status EncodeText() {
     const Stopwatch watch(report_.seconds.text);
-    NS_ASSIGN_OR_RETURN(texts_, EncodePrompts(task_.files, task_.info, task_.texts.texts,
-                                              task_.run.types.text, run_.ops, run_.cancel));
-    run_.ops.scratch.Clear();
-    for (size_t i = 0; i < texts_.size(); ++i) {
-      if (!texts_[i].cut) continue;
-      run_.progress.Notice(fmt::format("a prompt was cut to the {} tokens that the model reads: {}...",
-                                       texts_[i].ids.size(), Beginning(task_.texts.texts[i])));
-    }
+    NS_ASSIGN_OR_RETURN(texts_, EncodeTexts(task_, run_.ops, run_.cancel, run_.progress));
     return absl::OkStatus();
   }
 
@@ -145,34 +130,13 @@ class PictureMaker {
     return absl::OkStatus();
   }
 
-  std::vector<Tensor> GivenBits() const {
-    std::vector<Tensor> copy;
-    for (const Tensor& given : task_.given) {
-      Tensor t(given.dtype(), given.shape(), {});
-      std::copy_n(given.data<uint8_t>(), given.elements(), t.data<uint8_t>());
-      copy.push_back(std::move(t));
-    }
-    return copy;
-  }
-
   Status MakeBatch(const std::vector<size_t>& batch) {
-    std::vector<ImageJob> jobs;
-    std::vector<std::unique_ptr<BitSource>> given;
-    for (const size_t i : batch) {
-      const PictureRequest& r = task_.pictures[i].request;
-      ImageJob job{.request = r, .prompt = &texts_[task_.texts.index.at(r.prompt)]};
-      if (r.negative && r.guided()) job.negative = &texts_[task_.texts.index.at(*r.negative)];
-      if (!task_.given.empty()) {
-        given.push_back(MakeGivenBits(GivenBits(), r));
-        job.bits = given.back().get();
-      }
-      jobs.push_back(std::move(job));
-    }
+    const BatchJobs batch_jobs = JobsOf(task_, batch, texts_);
     Watcher watcher(*this, batch);
     const Picture& first = task_.pictures[batch.front()];
     NS_ASSIGN_OR_RETURN(
         const BatchResult result,
-        engine_->Generate(jobs,
+        engine_->Generate(batch_jobs.jobs,
                           {.kv = first.kv, .prune = first.prune, .observer = &watcher, .cancel = run_.cancel},
                           run_.ops));
     report_.seconds.transformer += result.seconds;
