@@ -62,6 +62,7 @@ void DeclareCommandLine(CommandLine& line) {
   AddReconstruct(line);
   AddMetadata(line);
   AddCalibrate(line);
+  AddEval(line);
   AddBench(line);
   AddParity(line);
   AddNotYet(line);

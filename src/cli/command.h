@@ -39,6 +39,7 @@ void AddCommand(CommandLine& line, const std::string& name, const std::string& w
 void AddGenerate(CommandLine& line);
 void AddInspect(CommandLine& line);
 void AddConvert(CommandLine& line);
+void AddEval(CommandLine& line);
 void AddParity(CommandLine& line);
 void AddBench(CommandLine& line);
 void AddMetadata(CommandLine& line);
@@ -46,7 +47,7 @@ void AddTokenize(CommandLine& line);
 void AddReconstruct(CommandLine& line);
 void AddCalibrate(CommandLine& line);
 void AddCompletion(CommandLine& line);
-void AddNotYet(CommandLine& line);  // serve, eval
+void AddNotYet(CommandLine& line);  // serve
 
 // The global flags and all commands.
 void DeclareCommandLine(CommandLine& line);

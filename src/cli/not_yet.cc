@@ -4,7 +4,7 @@
 namespace nextscale {
 
 void AddNotYet(CommandLine& line) {
-  for (const char* name : {"serve", "eval"}) {
+  for (const char* name : {"serve"}) {
     CLI::App* command = line.app.add_subcommand(name, "not in this version yet");
     command->fallthrough(false)->allow_extras();  // whatever follows is not looked at
     command->callback(

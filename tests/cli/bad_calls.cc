@@ -23,6 +23,12 @@ BadInput Lines(const std::string& name, const std::string& lines, const std::str
           .says = says};
 }
 
+std::vector<std::string> EvalC(const std::vector<std::string>& more) {
+  std::vector<std::string> all = {"eval", "-m", Base("model.safetensors"), "-p", "x", "--pixels", "0.06M"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 std::vector<std::string> ConvertC(const std::vector<std::string>& more) {
   std::vector<std::string> all = {"convert", "-m", Base("model.safetensors")};
   all.insert(all.end(), more.begin(), more.end());
@@ -157,7 +163,31 @@ std::vector<BadInput> BadCalls() {
       Call("calibrate_over_its_model", CalibrateC({"-o", Base("model.safetensors")}), "model.safetensors"),
       Call("convert_plan_missing", ConvertC({"-o", "x.safetensors", "--plan", "nowhere.json"}),
            "nowhere.json"),
-      Call("eval_of_later", {"eval"}, "eval"),
+      Call("eval_without_prompt", {"eval", "-m", Base("model.safetensors")}, "no prompt"),
+      Call("eval_kv_unknown", EvalC({"--kv", "snapkv,lru"}), "lru"),
+      Call("eval_kv_open_list", EvalC({"--kv", "snapkv,"}), "policy"),
+      Call("eval_budget_of_nothing", EvalC({"--kv", "snapkv", "--kv-budget", "10%,0%"}), "--kv-budget 0%"),
+      Call("eval_scalekv_without_plan", EvalC({"--kv", "snapkv,scalekv"}), "calibrate"),
+      Call("eval_prune_unknown", EvalC({"--prune", "none,slowvar"}), "slowvar"),
+      Call("eval_ratios_of_no_scale", EvalC({"--prune-ratios", "3=0.5;99=0.5"}), "scale 99"),
+      Call("eval_with_bits_to_save", EvalC({"--save-bits", "b.safetensors"}), "--save-bits"),
+      Call("eval_twice_the_same", EvalC({"--kv", "snapkv,snapkv", "-o", "out"}), "snapkv 10%"),
+      Call("eval_report_into_no_folder", EvalC({"--report", "nowhere/r.json"}), "nowhere"),
+      {.name = "eval_of_a_line_with_a_policy",
+       .make = Text("prompts.jsonl", "{\"prompt\": \"x\", \"kv\": \"snapkv\"}\n"),
+       .arguments = {"eval", "-m", Base("model.safetensors"), "--prompts", "prompts.jsonl", "--pixels",
+                     "0.06M"},
+       .exit_statuses = {2},
+       .says = "prompts.jsonl"},
+      {.name = "eval_folder_is_a_file",
+       .make = Text("out", "mine"),
+       .arguments = EvalC({"-o", "out"}),
+       .exit_statuses = {1, 2},
+       .says = "out"},
+      {.name = "eval_memory_limit_hopeless",
+       .arguments = EvalC({"--kv", "snapkv", "--memory-limit", "1M"}),
+       .exit_statuses = {1},
+       .says = "this needs"},
       Call("convert_to_int8", ConvertC({"-o", "x.safetensors", "--type", "int8"}), "int8"),
       Call("convert_without_output", ConvertC({}), "--output"),
       Call("convert_preset_unknown", ConvertC({"-o", "x.safetensors", "--preset", "wheels=4"}), "wheels=4"),

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,35 @@ inline std::string Golden(const std::string& path) {
 // A path in the test's own temporary folder.
 inline std::string Temporary(const std::string& name) {
   return testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() + "_" + name;
+}
+
+// Each test works in a folder of its own.
+class InOwnFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    before_ = std::filesystem::current_path();
+    const std::filesystem::path folder = Temporary("folder");
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    std::filesystem::current_path(folder);
+  }
+  void TearDown() override { std::filesystem::current_path(before_); }
+
+ private:
+  std::filesystem::path before_;
+};
+
+// A command with golden model c in f32.
+inline std::vector<std::string> WithModelC(const std::string& command) {
+  return {command,
+          "--transformer",
+          Golden("models/c/transformer.pth"),
+          "--vae",
+          Golden("models/c/vae.pth"),
+          "--text-encoder",
+          Golden("models/t5-a"),
+          "--type",
+          "f32"};
 }
 
 }  // namespace nextscale
