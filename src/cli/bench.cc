@@ -26,6 +26,7 @@ struct BenchFlags {
   int64_t batch = 1, text_tokens = 64;
   int repeat = 1;
   int64_t depth = 0;
+  std::optional<int> uncond_until;
   KvFlags kv;
   PruneFlags prune;
   bool plan = false, json = false;
@@ -96,6 +97,7 @@ StatusOr<BenchSettings> SettingsOf(const BenchFlags& flags, ModelInfo& info) {
   }
   settings.batch = flags.batch;
   settings.text_tokens = std::min(flags.text_tokens, info.transformer->text_rows);
+  settings.uncond_until = flags.uncond_until;
   settings.repeat = flags.repeat;
   settings.threads = MaxThreads();
   settings.text = flags.only.empty() || flags.only == "text";
@@ -200,6 +202,8 @@ void AddBench(CommandLine& line) {
             ->check(CLI::IsMember({"transformer", "vae", "text", "ops"}));
         command.add_option("--depth", flags.depth, "of a preset: this many blocks only")
             ->check(CLI::PositiveNumber);
+        command.add_option("--uncond-until", flags.uncond_until,
+                           "last scale, from 0, that runs the unconditional stream (default: all do)");
         AddKvFlags(command, flags.kv);
         AddPruneFlags(command, flags.prune);
         command.add_flag("--plan", flags.plan, "memory and work from shapes alone, nothing is run");

@@ -168,7 +168,8 @@ class Bench {
       PictureRequest request;
       request.seed = i;
       request.schedule = settings_.schedule;
-      request.cfg.assign(scales, 3.0f);
+      request.cfg.assign(scales, settings_.guided ? 3.0f : 1.0f);
+      request.uncond_until = settings_.uncond_until;
       request.tau.assign(scales, 1.0f);
       jobs.push_back({.request = request, .prompt = &texts[i]});
     }
@@ -254,6 +255,8 @@ PlanRequest BenchSettings::Plan() const {
   PlanRequest request;
   request.schedule = schedule;
   request.batch = batch;
+  request.guided = guided;
+  request.uncond_until = uncond_until;
   request.text_tokens = text_tokens;
   request.prompts = batch;
   request.types = types;
@@ -280,14 +283,16 @@ StatusOr<BenchWork> WorkOf(const ModelInfo& info, const BenchSettings& settings)
     const TransformerConfig& config = *info.transformer;
     NS_ASSIGN_OR_RETURN(const GenerationShape shape,
                         ShapeOf(settings.schedule, settings.prune, settings.kv, config.depth));
+    const PlanRequest plan = settings.Plan();
     ScaleWork work{.images = settings.batch,
-                   .streams = 2 * settings.batch,
+                   .streams = plan.StreamsAt(0),
                    .text_tokens = settings.text_tokens,
                    .cached = std::vector<int64_t>(config.depth, 0)};
     out.linear = ConditionFlop(config, work.streams, settings.text_tokens);
     const LayerTable held = shape.kv.Held();
     for (int64_t k = 0; k < settings.schedule.scales(); ++k) {
       if (shape.pruner.Skips(k)) continue;
+      work.streams = plan.StreamsAt(k);
       work.tokens = settings.schedule.maps[k].tokens();
       work.run = shape.kv.added[k];
       if (k > 0) work.cached = held[k - 1];

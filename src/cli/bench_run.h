@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@ namespace nextscale {
 
 struct BenchSettings {
   ScaleSchedule schedule;
-  int64_t batch = 1;  // pictures at once, guided: two streams each
+  int64_t batch = 1;                // pictures at once
+  bool guided = true;               // two streams each
+  std::optional<int> uncond_until;  // as PictureRequest's
   EngineTypes types;
   int64_t text_tokens = 64;
   int repeat = 1;

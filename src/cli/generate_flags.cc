@@ -121,11 +121,6 @@ void DeclareMachine(CLI::App& app, GenerateFlags& f) {
   app.add_flag("--reference", f.reference, "the plain scalar form of every op: slow, for comparison");
 }
 
-void DeclareLater(CLI::App& app, GenerateFlags& f) {
-  app.add_option("--uncond-until", f.uncond_until,
-                 "last scale with the unconditional stream; not in this version yet");
-}
-
 // Comma-separated items, each parsed by `parse(item, value) -> bool`.
 template <typename T, typename Parse>
 StatusOr<std::vector<T>> ParseList(const std::string& text, const std::string& flag, const char* kind,
@@ -164,9 +159,12 @@ void DeclareBatchFlags(CLI::App& app, GenerateFlags& flags) {
   DeclareRequestFlags(app, flags);
   DeclareNumbers(app, flags);
   DeclareGivenBits(app, flags);
+  app.add_option("--uncond-until", flags.uncond_until,
+                 "last scale, from 0, that runs the unconditional stream; after it guidance is 1 and that "
+                 "stream's cache is freed (default: all do)")
+      ->type_name("K");
   AddKvFlags(app, flags.kv);
   AddPruneFlags(app, flags.prune);
-  DeclareLater(app, flags);
 }
 
 void DeclareGenerateFlags(CLI::App& app, GenerateFlags& flags) {
@@ -176,7 +174,6 @@ void DeclareGenerateFlags(CLI::App& app, GenerateFlags& flags) {
 }
 
 Status CheckFlags(const GenerateFlags& f) {
-  if (!f.uncond_until.empty()) return NotYet("--uncond-until");
   if (!f.prompts.empty() && !f.prompts_file.empty())
     return CallError("--prompt together with --prompts", "", "leave one out");
   if (f.prompts.empty() && f.prompts_file.empty())

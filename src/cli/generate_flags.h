@@ -30,7 +30,7 @@ struct GenerateFlags {
   std::string cfg_insertion_layer;
   KvFlags kv;
   PruneFlags prune;
-  std::string uncond_until;
+  std::optional<int> uncond_until;
   std::string type, memory_limit, rng = "philox";
   std::string save_bits, from_bits;
   std::optional<int> keep_scales;
@@ -46,7 +46,7 @@ void DeclareRequestFlags(CLI::App& command, GenerateFlags& flags);
 // results go.
 void DeclareBatchFlags(CLI::App& command, GenerateFlags& flags);
 void DeclareGenerateFlags(CLI::App& command, GenerateFlags& flags);
-// NotYet for the flags of later versions; CallError for flags that contradict each other.
+// CallError for flags that contradict each other.
 Status CheckFlags(const GenerateFlags& flags);
 
 // "3" or "3,3,2.5": one number for all scales, or one a scale. Errors: CallError naming `flag`.

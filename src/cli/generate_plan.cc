@@ -54,13 +54,13 @@ std::vector<std::pair<std::string, PlanRequest>> CheaperSettings(PlanRequest r) 
 }
 
 // Batches of one kind need the same memory.
-std::string KindOf(const Picture& p, size_t pictures, bool guided) {
+std::string KindOf(const Picture& p, size_t pictures, bool guided, int64_t uncond_until) {
   const KvFlags& kv = p.kv_flags;
   const PruneFlags& prune = p.prune_flags;
   const std::vector<std::string> texts = {kv.policy,    kv.budget,    kv.plan,      kv.type,     kv.options,
                                           prune.preset, prune.ratios, prune.source, prune.layers};
-  return fmt::format("{} {} {} {} {}", p.request.schedule.ratio, p.request.schedule.scales(), pictures,
-                     guided, fmt::join(texts, "\n"));
+  return fmt::format("{} {} {} {} {} {}", p.request.schedule.ratio, p.request.schedule.scales(), pictures,
+                     guided, uncond_until, fmt::join(texts, "\n"));
 }
 
 StatusOr<MemoryPlan> PlanOne(const ModelInfo& info, const PlanRequest& request, bool preview) {
@@ -79,12 +79,18 @@ StatusOr<RunPlan> PlanBatches(const ModelInfo& info, const std::vector<Picture>&
   for (const std::vector<size_t>& batch : batches) {
     const Picture& first = pictures[batch[0]];
     const ScaleSchedule& schedule = first.request.schedule;
-    const bool guided =
-        std::any_of(batch.begin(), batch.end(), [&](size_t i) { return pictures[i].request.guided(); });
-    if (!planned.insert(KindOf(first, batch.size(), guided)).second) continue;
+    bool guided = false;
+    int uncond_until = 0;
+    for (const size_t i : batch) {
+      const PictureRequest& r = pictures[i].request;
+      guided |= r.guided();
+      uncond_until = std::max(uncond_until, static_cast<int>(r.LastUncondScale()));
+    }
+    if (!planned.insert(KindOf(first, batch.size(), guided, uncond_until)).second) continue;
     const PlanRequest request{.schedule = schedule,
                               .batch = static_cast<int64_t>(batch.size()),
                               .guided = guided,
+                              .uncond_until = uncond_until,
                               .text_tokens = texts.longest,
                               .prompts = static_cast<int64_t>(texts.texts.size()),
                               .types = types,

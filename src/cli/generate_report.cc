@@ -56,15 +56,16 @@ StatusOr<std::string> SecondsText(const GenerateTask& task) {
     const Picture& first = task.pictures[batch[0]];
     NS_ASSIGN_OR_RETURN(const BenchWork work, WorkOf(task.info, {.schedule = first.request.schedule,
                                                                  .batch = static_cast<int64_t>(batch.size()),
+                                                                 .guided = r.guided,
+                                                                 .uncond_until = first.request.uncond_until,
                                                                  .types = r.types,
                                                                  .text_tokens = r.text_tokens,
                                                                  .repeat = 1,
                                                                  .threads = r.threads,
                                                                  .kv = first.kv,
                                                                  .prune = first.prune}));
-    const double streams = r.guided ? 1 : 0.5;  // the bench counts two a picture
-    transformer += streams * (work.linear / kLinearShare + work.attention / kAttentionShare) /
-                   flops(r.types.transformer);
+    transformer +=
+        (work.linear / kLinearShare + work.attention / kAttentionShare) / flops(r.types.transformer);
     vae += work.vae / kVaeShare / flops(r.types.vae);
   }
   const double text = static_cast<double>(r.prompts) * T5Flop(*task.info.text, r.text_tokens) / kTextShare /

@@ -100,6 +100,7 @@ Status FillSampling(const PromptLine& line, const GenerateFlags& flags, const Se
                       ParseIntegers(setting.Of(line.cfg_insertion_layer, flags.cfg_insertion_layer,
                                                "cfg_insertion_layer", "0"),
                                     "--cfg-insertion-layer"));
+  r.uncond_until = line.uncond_until ? line.uncond_until : flags.uncond_until;
   NS_ASSIGN_OR_RETURN(r.rng, ParseRng(line.rng.value_or(flags.rng)));
   return absl::OkStatus();
 }

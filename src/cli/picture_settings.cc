@@ -150,6 +150,7 @@ json SettingsJson(const Picture& p, const RunSettings& run) {
   out["top_p"] = r.top_p;
   out["top_k"] = r.top_k;
   out["cfg_insertion_layer"] = r.cfg_insertion_layer;
+  if (r.uncond_until) out["uncond_until"] = *r.uncond_until;
   AddTexts(p.kv_flags, p.prune_flags, out);
   out["types"] = {{"transformer", Name(run.types.transformer)},
                   {"vae", Name(run.types.vae)},
@@ -182,6 +183,7 @@ StatusOr<std::vector<std::string>> SettingsArguments(const std::string& json_tex
                          read.Unsigned("top_k"), "--rng", read.Text("rng")});
   const std::string layers = read.List("cfg_insertion_layer");
   if (layers != "0") out.insert(out.end(), {"--cfg-insertion-layer", layers});
+  if (s.contains("uncond_until")) out.insert(out.end(), {"--uncond-until", read.Unsigned("uncond_until")});
   for (const TextField& field : TextFields({}, {})) {
     if (s.contains(field.key)) out.insert(out.end(), {field.flag, read.Text(field.key)});
   }

@@ -39,7 +39,6 @@ constexpr TextSetting kTextSettings[] = {
     {"prune_source", &PromptLine::prune_source},
     {"prune_layers", &PromptLine::prune_layers},
 };
-constexpr std::string_view kLater[] = {"uncond_until"};
 constexpr const char* kExample = R"(e.g. {"prompt": "red apple", "seed": 7, "cfg": 3})";
 
 // Strings, numbers and lists of numbers become the text that a flag would have.
@@ -69,11 +68,11 @@ std::string SetField(const std::string& name, const json& value, PromptLine& lin
   } else if (name == "top_p") {
     if (!value.is_number()) return "\"top_p\" is not a number";
     line.top_p = value.get<double>();
-  } else if (name == "top_k") {
+  } else if (name == "top_k" || name == "uncond_until") {
     const bool fits = value.is_number_unsigned() &&
                       value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int>::max());
-    if (!fits) return "\"top_k\" is not a whole number from 0";
-    line.top_k = value.get<int>();
+    if (!fits) return fmt::format("\"{}\" is not a whole number from 0", name);
+    (name == "top_k" ? line.top_k : line.uncond_until) = value.get<int>();
   } else {
     const auto setting = std::find_if(std::begin(kTextSettings), std::end(kTextSettings),
                                       [&](const TextSetting& s) { return s.name == name; });
@@ -91,8 +90,6 @@ StatusOr<PromptLine> ParseJsonLine(const std::string& text, const std::string& w
   if (!object.contains("prompt")) return CallError(where, "it has no \"prompt\"", kExample);
   PromptLine line{.where = where};
   for (const auto& [name, value] : object.items()) {
-    if (std::find(std::begin(kLater), std::end(kLater), name) != std::end(kLater))
-      return NotYet(fmt::format("{}: setting \"{}\"", where, name));
     const std::string why = SetField(name, value, line);
     if (!why.empty()) return CallError(where, why, kExample);
   }

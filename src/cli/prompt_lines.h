@@ -20,11 +20,11 @@ struct PromptLine {
   std::optional<std::string> prune, prune_ratios, prune_source, prune_layers;
   std::optional<uint64_t> seed;
   std::optional<double> top_p;
-  std::optional<int> top_k;
+  std::optional<int> top_k, uncond_until;
 };
 
 // Blank lines are passed over; a line that starts with '{' is JSON. Errors: CallError naming `name` and the
-// line; NotYet for settings of later versions.
+// line.
 StatusOr<std::vector<PromptLine>> ParsePromptLines(std::istream& in, const std::string& name);
 // `path`, or standard input for "-".
 StatusOr<std::vector<PromptLine>> ReadPromptFile(const std::string& path);

@@ -31,15 +31,7 @@ Generation::Generation(const ModelInfo& info, const Transformer& transformer, st
       shape_(std::move(shape)),
       prune_store_(transformer.config().depth, ops.ledger) {
   const TransformerConfig& config = transformer.config();
-  uncond_of_image_.assign(jobs.size(), -1);
-  for (int64_t i = 0; i < images(); ++i) streams_.push_back({i, true});
-  for (int64_t i = 0; i < images(); ++i) {
-    NS_CHECK(jobs[i].request.schedule.maps == schedule_.maps, "a batch has one schedule");
-    if (!jobs[i].request.guided()) continue;
-    uncond_of_image_[i] = streams();
-    streams_.push_back({i, false});
-  }
-  for (const Stream& s : streams_) image_of_stream_.push_back(s.image);
+  MakeStreams();
   for (const ImageJob& job : jobs) {
     if (!job.bits) own_bits_.push_back(MakeBitSource(job.request));
     bits_.push_back(job.bits ? job.bits : own_bits_.back().get());
@@ -63,12 +55,37 @@ Generation::Generation(const ModelInfo& info, const Transformer& transformer, st
   }
 }
 
+void Generation::MakeStreams() {
+  for (int64_t i = 0; i < images(); ++i) streams_.push_back({i, true, schedule_.scales() - 1});
+  for (int64_t i = 0; i < images(); ++i) {
+    const PictureRequest& r = jobs_[i].request;
+    NS_CHECK(r.schedule.maps == schedule_.maps, "a batch has one schedule");
+    if (r.guided()) streams_.push_back({i, false, r.LastUncondScale()});
+  }
+  std::stable_sort(streams_.begin() + images(), streams_.end(),
+                   [](const Stream& a, const Stream& b) { return a.last_scale > b.last_scale; });
+  uncond_of_image_.assign(jobs_.size(), -1);
+  for (int64_t b = 0; b < streams(); ++b) {
+    image_of_stream_.push_back(streams_[b].image);
+    if (!streams_[b].conditional) uncond_of_image_[streams_[b].image] = b;
+  }
+}
+
+int64_t Generation::StreamsAt(int64_t scale) const {
+  return std::count_if(streams_.begin(), streams_.end(),
+                       [&](const Stream& s) { return s.last_scale >= scale; });
+}
+
+int64_t Generation::GuideStream(int64_t image, int64_t scale) const {
+  return jobs_[image].request.CfgAt(scale) == 1.0f ? -1 : uncond_of_image_[image];
+}
+
 StatusOr<BatchResult> Generation::Run() {
   const auto start = std::chrono::steady_clock::now();
   TensorObserver* tensors =
       options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
   const std::vector<ConstView> rows = TextRows();
-  NS_ASSIGN_OR_RETURN(const Conditioning conditioning,
+  NS_ASSIGN_OR_RETURN(Conditioning conditioning,
                       transformer_.Condition(rows, ops_, tensors, options_.cancel));
   double watched = 0;  // in the observer: previews are not the transformer's time
   for (int64_t scale = 0; scale < schedule_.scales(); ++scale) {
@@ -104,23 +121,23 @@ std::vector<ConstView> Generation::TextRows() const {
   return rows;
 }
 
-Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, ScaleReport& report) {
+Status Generation::RunScale(int64_t scale, Conditioning& conditioning, ScaleReport& report) {
   const auto start = std::chrono::steady_clock::now();
   const TransformerConfig& config = transformer_.config();
   const MapSize map = schedule_.maps[scale];
-  const int64_t L = map.tokens();
+  const int64_t L = map.tokens(), streams = StreamsAt(scale), streams_after = StreamsAt(NextRun(scale));
   const RopeTable rope = BuildRopeTable(map, schedule_.rope_grid, config.head_dim(), config.rope_kind,
                                         {ops_.ledger, Account::kActivations});
   if (scale > 0) MakeWordInputs(scale);
-  const std::vector<std::vector<int32_t>> tokens(streams(), TokenNumbers(scale));
+  const std::vector<std::vector<int32_t>> tokens(streams, TokenNumbers(scale));
   const std::vector<InnerGuidance> inner = InnerGuidanceAt(scale);
   const ScaleRun run{
       .step = {.scale = scale,
-               .streams = streams(),
+               .streams = streams,
+               .stored_streams = streams_after,
                .map = map,
                .rope = &rope,
                .tokens_B = tokens,
-               .last = IsLastRun(scale),
                .source = shape_.pruner.source() < 0 ? MapSize() : schedule_.maps[shape_.pruner.source()]},
       .images = images(),
       .image_of_stream = image_of_stream_,
@@ -132,10 +149,10 @@ Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, Sca
   TensorObserver* tensors =
       options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
   NS_RETURN_IF_ERROR(transformer_.RunScale(run, conditioning, *cache_, *act_,
-                                           logits_.view().Rows(0, streams() * L), ops_, tensors,
+                                           logits_.view().Rows(0, streams * L), ops_, tensors,
                                            options_.cancel));
 
-  if (tensors && shape_.kv.policy && !run.step.last) SeeKept(scale);
+  if (tensors && shape_.kv.policy) SeeKept(scale, streams_after);
   for (int64_t i = 0; i < images(); ++i) Guide(i, scale);
   const Shape logits_shape{images(), L, config.bits, 2};
   See(scale, "logits", logits_.view().Rows(0, images() * L).Reshape(logits_shape));
@@ -145,6 +162,11 @@ Status Generation::RunScale(int64_t scale, const Conditioning& conditioning, Sca
                                       bits.view(), ops_));
     AddCode(i, scale, bits.view());
     result_.images[i].bits.push_back(std::move(bits));
+  }
+
+  if (streams_after > 0 && streams_after < streams) {
+    cache_->KeepStreams(streams_after);
+    conditioning.KeepText(streams_after);
   }
 
   report.seconds = Seconds(start);
@@ -178,10 +200,10 @@ void Generation::MakeWordInputs(int64_t scale) {
   }
 }
 
-bool Generation::IsLastRun(int64_t scale) const {
+int64_t Generation::NextRun(int64_t scale) const {
   int64_t next = scale + 1;
   while (next < schedule_.scales() && shape_.pruner.Skips(next)) ++next;
-  return next == schedule_.scales();
+  return next;
 }
 
 // The numbers of a scale's tokens, counted through all maps.
@@ -197,8 +219,9 @@ std::vector<InnerGuidance> Generation::InnerGuidanceAt(int64_t scale) const {
   std::vector<InnerGuidance> out;
   for (int64_t i = 0; i < images(); ++i) {
     const PictureRequest& r = jobs_[i].request;
-    if (UncondStream(i) < 0 || r.cfg[scale] == 1.0f) continue;
-    InnerGuidance g{.cond = i, .uncond = UncondStream(i), .cfg = r.cfg[scale]};
+    const int64_t uncond = GuideStream(i, scale);
+    if (uncond < 0) continue;
+    InnerGuidance g{.cond = i, .uncond = uncond, .cfg = r.CfgAt(scale)};
     for (int layer : r.cfg_insertion_layer) {
       if (layer < 0) g.after_blocks.push_back(transformer_.config().depth + layer);
     }
@@ -213,9 +236,9 @@ ConstView Generation::Guide(int64_t image, int64_t scale) {
   View cond = logits_.view().Rows(image * L, L);
   const bool on_logits =
       std::find(r.cfg_insertion_layer.begin(), r.cfg_insertion_layer.end(), 0) != r.cfg_insertion_layer.end();
-  const bool guided = UncondStream(image) >= 0 && r.cfg[scale] != 1.0f && on_logits;
-  const ConstView uncond = guided ? ConstView(logits_.view().Rows(UncondStream(image) * L, L)) : ConstView();
-  GuideLogits(cond, uncond, r.cfg[scale], r.tau[scale], cond, ops_);
+  const int64_t guide = on_logits ? GuideStream(image, scale) : -1;
+  const ConstView uncond = guide >= 0 ? ConstView(logits_.view().Rows(guide * L, L)) : ConstView();
+  GuideLogits(cond, uncond, r.CfgAt(scale), r.tau[scale], cond, ops_);
   return cond;
 }
 
@@ -236,12 +259,13 @@ void Generation::AddCode(int64_t image, int64_t scale, ConstView bits_Ld) {
 }
 
 // "scaleNN.layerNN.kept" [streams, heads, m]: the tokens that each head holds after the scale's trim.
-void Generation::SeeKept(int64_t scale) const {
+void Generation::SeeKept(int64_t scale, int64_t streams) const {
+  if (streams == 0) return;
   const KvCacheShape& shape = cache_->shape();
   for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    Tensor kept(DType::kI32, {shape.streams, shape.heads, cache_->TokensHeld(layer)}, {});
+    Tensor kept(DType::kI32, {streams, shape.heads, cache_->TokensHeld(layer)}, {});
     int32_t* to = kept.data<int32_t>();
-    for (int64_t i = 0; i < shape.streams * shape.heads; ++i) {
+    for (int64_t i = 0; i < streams * shape.heads; ++i) {
       const std::span<const int32_t> tokens = cache_->Tokens(layer, i / shape.heads, i % shape.heads);
       to = std::copy(tokens.begin(), tokens.end(), to);
     }

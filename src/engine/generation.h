@@ -18,25 +18,32 @@ class Generation {
   StatusOr<BatchResult> Run();
 
  private:
-  // Streams: images' conditional ones, then the unconditional ones of guided images.
+  // Streams: images' conditional ones, then the unconditional ones of guided images, those that run longest
+  // first: the streams of a scale are the first of them.
   struct Stream {
     int64_t image = 0;
     bool conditional = true;
+    int64_t last_scale = 0;  // that it runs
   };
   int64_t images() const { return static_cast<int64_t>(jobs_.size()); }
   int64_t streams() const { return static_cast<int64_t>(streams_.size()); }
-  int64_t UncondStream(int64_t image) const { return uncond_of_image_[image]; }  // -1: none
+  void MakeStreams();
+  // How many run at this scale; 0 after the last.
+  int64_t StreamsAt(int64_t scale) const;
+  // The unconditional stream of an image that is guided at this scale, else -1.
+  int64_t GuideStream(int64_t image, int64_t scale) const;
 
   std::vector<ConstView> TextRows() const;
   void MakeWordInputs(int64_t scale);
   std::vector<int32_t> TokenNumbers(int64_t scale) const;
   std::vector<InnerGuidance> InnerGuidanceAt(int64_t scale) const;
-  bool IsLastRun(int64_t scale) const;
-  Status RunScale(int64_t scale, const Conditioning& conditioning, ScaleReport& report);
+  // The next scale that is not skipped; the number of scales after the last.
+  int64_t NextRun(int64_t scale) const;
+  Status RunScale(int64_t scale, Conditioning& conditioning, ScaleReport& report);
   // Guided logits of an image, in place of its conditional stream's: [L, d, 2].
   ConstView Guide(int64_t image, int64_t scale);
   void AddCode(int64_t image, int64_t scale, ConstView bits);
-  void SeeKept(int64_t scale) const;
+  void SeeKept(int64_t scale, int64_t streams) const;
   void See(int64_t scale, std::string_view what, ConstView tensor) const;
   std::span<const GeneratedImage> done() const { return result_.images; }
 

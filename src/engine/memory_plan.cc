@@ -20,17 +20,23 @@ int64_t LatentBytes(const ModelInfo& info, const ScaleSchedule& schedule) {
 
 }  // namespace
 
+int64_t PlanRequest::StreamsAt(int64_t scale) const {
+  return batch * (guided && scale <= uncond_until.value_or(schedule.scales()) ? 2 : 1);
+}
+
 StatusOr<MemoryPlan> PlanMemory(const ModelInfo& info, const PlanRequest& r) {
   const TransformerConfig& c = *info.transformer;
   NS_ASSIGN_OR_RETURN(const GenerationShape shape, ShapeOf(r.schedule, r.prune, r.kv, c.depth));
-  const int64_t streams = r.batch * (r.guided ? 2 : 1), most = shape.most_tokens;
+  const int64_t streams = r.StreamsAt(0), most = shape.most_tokens;
+  std::vector<int64_t> streams_K;
+  for (int64_t k = 0; k < r.schedule.scales(); ++k) streams_K.push_back(r.StreamsAt(k));
   MemoryPlan plan;
 
   const int64_t text_rows = r.prompts * r.text_tokens * c.text_width * 4;
   Of(plan, Account::kWeights) = TransformerWeightBytes(c, r.types.transformer) +
                                 VaeWeightBytes(*info.vae, r.types.vae, VaeParts::kDecoder);
   Of(plan, Account::kKv) =
-      shape.kv.PeakTokens() * streams * 2 * c.width * static_cast<int64_t>(SizeOf(r.types.transformer));
+      shape.kv.PeakTokens(streams_K) * 2 * c.width * static_cast<int64_t>(SizeOf(r.types.transformer));
   Of(plan, Account::kTextKv) =
       TextKvBytes(c, std::vector<int64_t>(streams, r.text_tokens), r.types.transformer);
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,15 @@ struct PlanRequest {
   ScaleSchedule schedule;  // the largest of the run
   int64_t batch = 1;       // images at once
   bool guided = true;
-  int64_t text_tokens = 64;  // of the longest prompt
-  int64_t prompts = 1;       // distinct ones, negative included
+  std::optional<int> uncond_until;  // the batch's last, as PictureRequest's
+  int64_t text_tokens = 64;         // of the longest prompt
+  int64_t prompts = 1;              // distinct ones, negative included
   EngineTypes types;
   KvOptions kv;
   PruneOptions prune;
   int threads = 1;
+
+  int64_t StreamsAt(int64_t scale) const;
 };
 
 // Errors: CallError of MakeKvSetup for KV options that don't fit.

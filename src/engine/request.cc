@@ -7,8 +7,11 @@
 
 namespace nextscale {
 
+float PictureRequest::CfgAt(int64_t scale) const { return scale <= LastUncondScale() ? cfg[scale] : 1.0f; }
+
 bool PictureRequest::guided() const {
-  return std::any_of(cfg.begin(), cfg.end(), [](float c) { return c != 1.0f; });
+  const int64_t scales = std::min(static_cast<int64_t>(cfg.size()), LastUncondScale() + 1);
+  return std::any_of(cfg.begin(), cfg.begin() + scales, [](float c) { return c != 1.0f; });
 }
 
 Status CheckRequest(const PictureRequest& r, const ModelInfo& model) {
@@ -34,6 +37,11 @@ Status CheckRequest(const PictureRequest& r, const ModelInfo& model) {
   if (!(r.top_p >= 0 && r.top_p <= 1))
     return CallError(fmt::format("--top-p {}", r.top_p), "expected 0 (off) to 1");
   if (r.top_k < 0) return CallError(fmt::format("--top-k {}", r.top_k), "expected 0 (off) or more");
+  if (r.uncond_until && (*r.uncond_until < 0 || *r.uncond_until >= r.schedule.scales())) {
+    return CallError(fmt::format("--uncond-until {}", *r.uncond_until),
+                     fmt::format("this picture has scales 0 to {}", r.schedule.scales() - 1),
+                     "the last scale that is to run the unconditional stream");
+  }
   if (r.cfg_insertion_layer.empty())
     return CallError("cfg_insertion_layer is empty",
                      "0 guides on the logits, -n after the n-th block from the end");

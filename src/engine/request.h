@@ -23,15 +23,20 @@ struct PictureRequest {
   double top_p = 0.97;
   int top_k = 900;
   std::vector<int> cfg_insertion_layer = {0};  // 0: on the logits; -n: after block depth - n
+  std::optional<int> uncond_until;  // last scale that runs the unconditional stream; not set: all do
   RngKind rng = RngKind::kPhilox;
 
-  // Guidance runs a second, unconditional stream unless every cfg is 1.
+  // Guidance of a scale: 1 after uncond_until.
+  float CfgAt(int64_t scale) const;
+  // Guidance runs a second, unconditional stream unless it is 1 at every scale.
   bool guided() const;
+  // The last scale that runs the unconditional stream of a guided picture.
+  int64_t LastUncondScale() const { return uncond_until.value_or(schedule.scales() - 1); }
 };
 
 // Errors: CallError naming the field: lengths other than the schedule's, values out of range (tau > 0, finite
-// cfg, top_p in [0, 1], top_k >= 0), insertion layers that the model doesn't have, more scales than lvl_embed
-// has rows.
+// cfg, top_p in [0, 1], top_k >= 0, uncond_until a scale), insertion layers that the model doesn't have, more
+// scales than lvl_embed has rows.
 Status CheckRequest(const PictureRequest& request, const ModelInfo& model);
 
 }  // namespace nextscale

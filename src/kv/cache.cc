@@ -16,7 +16,7 @@ constexpr int64_t kPage = 4096;
 }  // namespace
 
 KvCache::KvCache(const KvCacheShape& shape, DType dtype, MemoryLedger* ledger)
-    : shape_(shape), dtype_(dtype), ledger_(ledger) {
+    : shape_(shape), streams_(shape.streams), dtype_(dtype), ledger_(ledger) {
   NS_CHECK(dtype == DType::kF32 || dtype == DType::kBF16, "a cache of {}", Name(dtype));
   const int64_t token_bytes = shape.head_dim * static_cast<int64_t>(SizeOf(dtype));
   range_bytes_ = (std::max<int64_t>(shape.capacity, 1) * token_bytes + kPage - 1) / kPage * kPage;
@@ -45,8 +45,7 @@ std::byte* KvCache::Range(int64_t layer, int64_t stream_head, int part) const {
 }
 
 std::span<const HeadKv> KvCache::Heads(int64_t layer) const {
-  const int64_t n = shape_.streams * shape_.heads;
-  return std::span(heads_).subspan(layer * n, n);
+  return std::span(heads_).subspan(layer * RangesOfLayer(), streams_ * shape_.heads);
 }
 
 void KvCache::SetLength(int64_t layer, int64_t stream_head, int64_t length) {
@@ -63,36 +62,41 @@ void KvCache::SetLength(int64_t layer, int64_t stream_head, int64_t length) {
   if (ledger_) ledger_->Charge(Account::kKv, change);
 }
 
+int64_t KvCache::CheckedHeads(const CurrentKeys& current) const {
+  const int64_t streams = current.k.dim(0);
+  NS_CHECK(current.k.dtype() == dtype_ && current.v.dtype() == dtype_ &&
+               current.k.shape() == current.v.shape() && streams <= streams_ &&
+               current.k.shape() == Shape({streams, shape_.heads, current.k.dim(2), shape_.head_dim}),
+           "keys {} for {} streams, {} heads of {}", ToString(current.k.shape()), streams_, shape_.heads,
+           shape_.head_dim);
+  return streams * shape_.heads;
+}
+
 void KvCache::Append(int64_t layer, const CurrentKeys& current) {
-  const int64_t ranges = shape_.streams * shape_.heads, n = current.k.dim(2), D = shape_.head_dim;
-  NS_CHECK(
-      current.k.dtype() == dtype_ && current.v.dtype() == dtype_ && current.k.shape() == current.v.shape() &&
-          current.k.shape() == Shape({shape_.streams, shape_.heads, n, D}),
-      "keys {} for {} streams, {} heads of {}", ToString(current.k.shape()), shape_.streams, shape_.heads, D);
-  const int64_t token_bytes = D * static_cast<int64_t>(SizeOf(dtype_));
-  ParallelFor(ranges, [&](int64_t i, int) {
-    const int64_t held = heads_[layer * ranges + i].length;
+  const int64_t n = current.k.dim(2), token_bytes = shape_.head_dim * static_cast<int64_t>(SizeOf(dtype_));
+  ParallelFor(CheckedHeads(current), [&](int64_t i, int) {
+    const int64_t held = heads_[layer * RangesOfLayer() + i].length;
     NS_CHECK(held + n <= shape_.capacity, "{} + {} tokens, room for {}", held, n, shape_.capacity);
     std::memcpy(Range(layer, i, 0) + held * token_bytes, current.k.raw() + i * n * token_bytes,
                 n * token_bytes);
     std::memcpy(Range(layer, i, 1) + held * token_bytes, current.v.raw() + i * n * token_bytes,
                 n * token_bytes);
     const std::vector<int32_t>& tokens = current.tokens_B[i / shape_.heads];
-    std::vector<int32_t>& all = tokens_[layer * ranges + i];
+    std::vector<int32_t>& all = tokens_[layer * RangesOfLayer() + i];
     all.insert(all.end(), tokens.begin(), tokens.end());
     SetLength(layer, i, held + n);
   });
 }
 
 void KvCache::Keep(int64_t layer, const CurrentKeys& current, std::span<const std::vector<int32_t>> keep_BH) {
-  const int64_t ranges = shape_.streams * shape_.heads, n = current.k.dim(2);
+  const int64_t ranges = CheckedHeads(current), n = current.k.dim(2),
+                token_bytes = shape_.head_dim * static_cast<int64_t>(SizeOf(dtype_));
   NS_CHECK_EQ(static_cast<int64_t>(keep_BH.size()), ranges);
-  const int64_t token_bytes = shape_.head_dim * static_cast<int64_t>(SizeOf(dtype_));
   ParallelFor(ranges, [&](int64_t i, int) {
     const std::vector<int32_t>& keep = keep_BH[i];
     const std::vector<int32_t>& tokens = current.tokens_B[i / shape_.heads];
-    std::vector<int32_t>& all = tokens_[layer * ranges + i];
-    const int64_t held = heads_[layer * ranges + i].length, kept = static_cast<int64_t>(keep.size());
+    std::vector<int32_t>& all = tokens_[layer * RangesOfLayer() + i];
+    const int64_t held = heads_[layer * RangesOfLayer() + i].length, kept = static_cast<int64_t>(keep.size());
     NS_CHECK(kept <= shape_.capacity && (keep.empty() || keep.back() < held + n), "{} tokens kept of {} + {}",
              kept, held, n);
     for (int part = 0; part < 2; ++part) {
@@ -112,13 +116,14 @@ void KvCache::Keep(int64_t layer, const CurrentKeys& current, std::span<const st
   });
 }
 
-void KvCache::DropStream(int64_t stream) {
+void KvCache::KeepStreams(int64_t n) {
   for (int64_t layer = 0; layer < shape_.layers; ++layer) {
-    for (int64_t h = 0; h < shape_.heads; ++h) {
-      tokens_[(layer * shape_.streams + stream) * shape_.heads + h] = {};
-      SetLength(layer, stream * shape_.heads + h, 0);
+    for (int64_t i = n * shape_.heads; i < streams_ * shape_.heads; ++i) {
+      tokens_[layer * RangesOfLayer() + i] = {};
+      SetLength(layer, i, 0);
     }
   }
+  streams_ = n;
 }
 
 std::span<const int32_t> KvCache::Tokens(int64_t layer, int64_t stream, int64_t head) const {

@@ -17,7 +17,8 @@ struct KvCacheShape {
   int64_t capacity = 0;  // most tokens a (layer, stream, head) will ever hold
 };
 
-// The keys and values that a scale adds, as attention used them.
+// The keys and values that a scale adds, as attention used them. What a cache is given of a layer may leave
+// out the last streams, of which it then keeps what it has.
 struct CurrentKeys {
   ConstView k, v;  // [streams, heads, n, D] of the cache's dtype
   std::span<const std::vector<int32_t>>
@@ -36,15 +37,16 @@ class KvCache {
   KvCache& operator=(const KvCache&) = delete;
 
   const KvCacheShape& shape() const { return shape_; }
+  int64_t streams() const { return streams_; }
   // What attention reads for a layer: [streams * heads], stream outermost.
   std::span<const HeadKv> Heads(int64_t layer) const;
-  // Adds the current map's tokens of all streams.
+  // Adds the current map's tokens.
   void Append(int64_t layer, const CurrentKeys& current);
   // Of what is cached and then current, keeps for each (stream, head) the places given, ascending; what is
   // dropped gives its memory back at once. keep_BH [streams * heads].
   void Keep(int64_t layer, const CurrentKeys& current, std::span<const std::vector<int32_t>> keep_BH);
-  // Frees all that a stream holds.
-  void DropStream(int64_t stream);
+  // Frees all that streams from n on hold, for good: the cache then has n streams.
+  void KeepStreams(int64_t n);
 
   // Numbers of the tokens that a head holds, counted through all maps; ascending.
   std::span<const int32_t> Tokens(int64_t layer, int64_t stream, int64_t head) const;
@@ -58,7 +60,12 @@ class KvCache {
   // Room for `length` tokens of a head is in use from now on; pages beyond go back to the system.
   void SetLength(int64_t layer, int64_t stream_head, int64_t length);
 
+  // (stream, head) pairs of what a scale adds, which fits.
+  int64_t CheckedHeads(const CurrentKeys& current) const;
+  int64_t RangesOfLayer() const { return shape_.streams * shape_.heads; }
+
   KvCacheShape shape_;
+  int64_t streams_;  // in use, of the shape's
   DType dtype_;
   MemoryLedger* ledger_;
   int64_t range_bytes_;  // of one (layer, stream, head)'s keys, in whole pages

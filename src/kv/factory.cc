@@ -89,10 +89,15 @@ int64_t KvSetup::Capacity() const {
   return most;
 }
 
-int64_t KvSetup::PeakTokens() const {
-  int64_t most = 0;
-  for (const std::vector<int64_t>& row : Held())
-    most = std::max(most, std::accumulate(row.begin(), row.end(), int64_t{0}));
+int64_t KvSetup::PeakTokens(std::span<const int64_t> streams_K) const {
+  int64_t most = 0, before = 0;
+  const LayerTable held = Held();
+  for (size_t k = 0; k < held.size(); ++k) {
+    const auto next = std::find_if(added.begin() + k + 1, added.end(), Runs) - added.begin();
+    const int64_t now = std::accumulate(held[k].begin(), held[k].end(), int64_t{0});
+    most = std::max(most, streams_K[next] * now + (streams_K[k] - streams_K[next]) * before);
+    before = now;
+  }
   return most;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kv/kv_options.h"
@@ -21,8 +22,9 @@ struct KvSetup {
   int64_t BudgetAfter(int64_t scale, int64_t layer) const;
   // Most tokens a layer ever holds between scales.
   int64_t Capacity() const;
-  // Most tokens that all layers together hold between scales, per head and stream.
-  int64_t PeakTokens() const;
+  // Most tokens that all layers and streams together hold between scales, per head. streams_K: how many run
+  // at each scale; those that stop keep what they have through their last one.
+  int64_t PeakTokens(std::span<const int64_t> streams_K) const;
   // [K][L] held after each scale; nothing is stored at the last one that runs.
   LayerTable Held() const;
 };

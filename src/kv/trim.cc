@@ -23,11 +23,11 @@ class Trimming {
         D_(cache.shape().head_dim),
         n_(args.current.k.dim(2)),
         budget_(budget) {
-    for (int64_t b = 0; b < cache.shape().streams; ++b) windows_.push_back(WindowOf(args, b, setup, cache));
+    for (int64_t b = 0; b < args.current.k.dim(0); ++b) windows_.push_back(WindowOf(args, b, setup, cache));
   }
 
   std::vector<std::vector<int32_t>> Run() const {
-    std::vector<std::vector<int32_t>> keep(cache_.shape().streams * H_);
+    std::vector<std::vector<int32_t>> keep(static_cast<int64_t>(windows_.size()) * H_);
     ParallelFor(static_cast<int64_t>(keep.size()),
                 [&](int64_t i, int thread) { keep[i] = SelectHead(i / H_, i % H_, thread); });
     return keep;

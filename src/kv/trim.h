@@ -15,7 +15,7 @@ struct StoreScaleArgs {
   CurrentKeys current;
   std::span<const std::vector<int32_t>>
       at_B;     // [streams]: places in the map of the tokens that were run; empty: all were
-  ConstView q;  // [B*n, H*D] queries as attention used them
+  ConstView q;  // [B*n, H*D] queries as attention used them; may have more streams than `current`
   ConstView
       raw_q;  // WindowScore::kRawLogits: [B*w, H*D] f32, the window's raw queries in its order; else empty
 };

@@ -23,8 +23,8 @@ enum AdaRow { kGamma1, kGamma2, kScale1, kScale2, kShift1, kShift2, kAdaRows };
 class RawQueries {
  public:
   RawQueries(const StoreScaleArgs& store, const BlockContext& b, const ScaleStep& step) : b_(b) {
-    if (step.last || !b.kv.policy || b.kv.policy->score() != WindowScore::kRawLogits) return;
-    for (int64_t stream = 0; stream < step.streams; ++stream) {
+    if (!b.kv.policy || b.kv.policy->score() != WindowScore::kRawLogits) return;
+    for (int64_t stream = 0; stream < step.stored_streams; ++stream) {
       windows_.push_back(WindowOf(store, stream, b.kv, b.cache));
       rows_count_ += static_cast<int64_t>(windows_.back().queries.size());
     }
@@ -35,7 +35,8 @@ class RawQueries {
   void Note(ConstView qkv, int64_t first, int64_t n) {
     const int64_t C = b_.config.width, L = qkv.dim(0) / n,
                   element = static_cast<int64_t>(SizeOf(qkv.dtype()));
-    for (int64_t stream = first; stream < first + n && !windows_.empty(); ++stream) {
+    const int64_t end = std::min(first + n, static_cast<int64_t>(windows_.size()));
+    for (int64_t stream = first; stream < end; ++stream) {
       for (int32_t query : windows_[stream].queries) {
         float* row = rows_.data<float>() + noted_++ * C;
         ConvertFloats(qkv.raw() + ((stream - first) * L + query) * 3 * C * element, qkv.dtype(), row,
@@ -88,7 +89,9 @@ class BlockPass {
     StoreScaleArgs store{.layer = b_.layer,
                          .scale = step_.scale,
                          .map = step_.map,
-                         .current = {.k = k, .v = v, .tokens_B = tokens_B},
+                         .current = {.k = k.Rows(0, step_.stored_streams),
+                                     .v = v.Rows(0, step_.stored_streams),
+                                     .tokens_B = tokens_B},
                          .at_B = rows_.at_B(),
                          .q = act_.q(rows_.count())};
     RawQueries raw(store, b_, step_);
@@ -113,7 +116,7 @@ class BlockPass {
     const AttentionArgs attention = AttentionOver(b_.cache.Heads(b_.layer), current, 1.0f);
     Attention(attention, b_.ops);
     if (b_.observer) b_.observer->SeeSelfAttention(step_.scale, b_.layer, attention);
-    if (!step_.last) {
+    if (step_.stored_streams > 0) {
       store.raw_q = raw.rows();
       StoreScale(store, b_.kv, b_.cache, b_.ops);
     }

@@ -18,12 +18,14 @@ namespace nextscale {
 struct ScaleStep {
   int64_t scale = 0;    // 0-based
   int64_t streams = 0;  // B
+  // Of these the first have another scale after this one, for which their keys and values are cached; 0 at
+  // the last scale that runs.
+  int64_t stored_streams = 0;
   MapSize map;
   const RopeTable* rope = nullptr;
   std::span<const std::vector<int32_t>>
-      tokens_B;       // [streams]: numbers of this scale's tokens, counted through all maps
-  bool last = false;  // nothing is cached after the last scale that runs
-  MapSize source;     // map of the scale that the pruner restores from; empty without one
+      tokens_B;    // [streams]: numbers of this scale's tokens, counted through all maps
+  MapSize source;  // map of the scale that the pruner restores from; empty without one
   int64_t tokens() const { return map.tokens(); }
   int64_t rows() const { return streams * tokens(); }
 };

@@ -70,6 +70,12 @@ StatusOr<Conditioning> Transformer::Condition(std::span<const ConstView> text_ro
   return out;
 }
 
+void Conditioning::KeepText(int64_t n) {
+  for (size_t i = 0; i < text_kv.size(); ++i) {
+    if (static_cast<int64_t>(i) % streams >= n) text_kv[i] = Tensor();
+  }
+}
+
 Status Transformer::ConditionStream(ConstView rows, int64_t stream, Conditioning& out, const OpContext& ops,
                                     TensorObserver* observer) const {
   const int64_t T = rows.dim(0), C = config_.width, H = config_.heads, D = config_.head_dim();
@@ -141,7 +147,7 @@ Status Transformer::RunScale(const ScaleRun& run, const Conditioning& conditioni
                                  .weights = weights_.blocks[layer],
                                  .layer = layer,
                                  .shared_ada_B6C = conditioning.shared_ada.data<float>(),
-                                 .text_BH = conditioning.TextHeads(layer, config_.heads),
+                                 .text_BH = conditioning.TextHeads(layer, step.streams, config_.heads),
                                  .cache = cache,
                                  .kv = *run.kv,
                                  .pruner = *run.pruner,

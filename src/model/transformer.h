@@ -24,9 +24,12 @@ struct Conditioning {
   Tensor head_ada;                 // [B, 2C] f32: scale, shift
   std::vector<Tensor> text_kv;     // [layers * B]: [2, H, T of the stream, D]
   std::vector<HeadKv> text_heads;  // [layers, B, H]
-  std::span<const HeadKv> TextHeads(int64_t layer, int64_t heads) const {
-    return std::span(text_heads).subspan(layer * streams * heads, streams * heads);
+  // Of the first n streams.
+  std::span<const HeadKv> TextHeads(int64_t layer, int64_t n, int64_t heads) const {
+    return std::span(text_heads).subspan(layer * streams * heads, n * heads);
   }
+  // Frees the text keys and values of all but the first n streams.
+  void KeepText(int64_t n);
 };
 
 // Guidance between an image's two streams, on the hidden states after a block.

@@ -344,7 +344,7 @@ std::vector<BadInput> BadPrompts() {
       Lines("json_cfg_of_2_scales", "{\"prompt\": \"a\", \"cfg\": [1, 2]}\n", "line 1"),
       Lines("json_size_is_wrong", "{\"prompt\": \"a\", \"size\": \"0x0\"}\n", "line 1"),
       Lines("json_output_is_nowhere", "{\"prompt\": \"a\", \"output\": \"nowhere/a.png\"}\n", "nowhere"),
-      Lines("json_setting_of_later", "{\"prompt\": \"a\", \"uncond_until\": 3}\n", "line 1"),
+      Lines("json_uncond_until_no_scale", "{\"prompt\": \"a\", \"uncond_until\": 13}\n", "line 1"),
       Lines("json_deeply_nested", "{\"prompt\": " + std::string(200000, '[') + "\n", "line 1"),
       Lines("json_nul", "{\"prompt\": \"a\\u0000b\"}\n", "line 1"),
       Lines("nul_in_a_line", std::string("fine\na\0b\n", 9), "line 2"),

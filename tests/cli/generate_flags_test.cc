@@ -30,12 +30,6 @@ TEST(GenerateFlags, UnknownFlagsAndBadValuesAreRefused) {
   EXPECT_THROW(ParseGenerate({"-p", "a", "--rng", "mine"}), CLI::ValidationError);
 }
 
-TEST(GenerateFlags, LaterFlagsAreKnownAndNotYetThere) {
-  const Status status = CheckFlags(ParseGenerate({"-p", "a", "--uncond-until", "9"}));
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(ExitCode(status), 2);
-}
-
 TEST(GenerateFlags, ContradictionsAreRefused) {
   EXPECT_FALSE(CheckFlags(ParseGenerate({})).ok());
   EXPECT_FALSE(CheckFlags(ParseGenerate({"-p", "a", "--prompts", "f"})).ok());

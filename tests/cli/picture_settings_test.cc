@@ -38,12 +38,14 @@ void ExpectSame(const PictureRequest& a, const PictureRequest& b) {
   EXPECT_EQ(a.top_k, b.top_k);
   EXPECT_EQ(a.cfg_insertion_layer, b.cfg_insertion_layer);
   EXPECT_EQ(a.rng, b.rng);
+  EXPECT_EQ(a.uncond_until, b.uncond_until);
 }
 
 TEST(PictureSettings, RoundTripThroughEveryFormat) {
   const std::vector<std::vector<std::string>> cases = {
       {"-p", "red apple", "-s", "18446744073709551615"},
       {"-p", "", "-n", "", "-s", "0", "--pixels", "0.06M", "--cfg", "1"},
+      {"-p", "", "--pixels", "0.06M", "--uncond-until", "4"},
       {"-p",
        "it's \"odd\"; $(rm) `x` \\ \n 赤い林檎 -- é",
        "-n",

@@ -16,7 +16,7 @@ TEST(PromptLines, PlainAndJsonLines) {
   const auto lines = Parse(
       "\xef\xbb\xbfred apple\r\n\n  \t\n"
       R"({"prompt": "äpple", "seed": 18446744073709551615, "negative": "", "cfg": [3, 2.5], )"
-      R"("tau": 0.5, "top_p": 0.97, "top_k": 2, "size": "64x64", "output": "o.png", )"
+      R"("tau": 0.5, "top_p": 0.97, "top_k": 2, "uncond_until": 3, "size": "64x64", "output": "o.png", )"
       R"("rng": "torch", "cfg_insertion_layer": [0, -1], "pixels": null})");
   ASSERT_TRUE(lines.ok()) << lines.status();
   ASSERT_EQ(lines->size(), 2u);
@@ -30,6 +30,7 @@ TEST(PromptLines, PlainAndJsonLines) {
   EXPECT_EQ(line.tau, "0.5");
   EXPECT_EQ(line.top_p, 0.97);
   EXPECT_EQ(line.top_k, 2);
+  EXPECT_EQ(line.uncond_until, 3);
   EXPECT_EQ(line.size, "64x64");
   EXPECT_EQ(line.output, "o.png");
   EXPECT_EQ(line.rng, "torch");
@@ -42,13 +43,12 @@ TEST(PromptLines, ErrorsNameTheLine) {
        {R"({"prompt": "x",)", R"({"seed": 1})", R"({"prompt": 1})", R"({"prompt": "x", "seed": -1})",
         R"({"prompt": "x", "seed": 1.5})", R"({"prompt": "x", "sed": 1})", R"({"prompt": "x", "cfg": {}})",
         R"({"prompt": "x", "cfg": []})", R"({"prompt": "x", "cfg": ["3"]})",
-        R"({"prompt": "x", "top_k": 99999999999})", R"({"prompt": "x", "top_p": "0.9"})", R"({})", "{",
-        "{\"prompt\": \"\xff\"}"}) {
+        R"({"prompt": "x", "top_k": 99999999999})", R"({"prompt": "x", "uncond_until": -1})",
+        R"({"prompt": "x", "top_p": "0.9"})", R"({})", "{", "{\"prompt\": \"\xff\"}"}) {
     const Status status = Parse(std::string("fine\n\n") + bad).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;
     EXPECT_NE(status.message().find("file, line 3"), absl::string_view::npos) << status;
   }
-  EXPECT_EQ(Parse(R"({"prompt": "x", "uncond_until": 3})").status().code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST(PromptLines, AnEmptyFileIsRefused) {

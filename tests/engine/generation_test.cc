@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "checkpoint/safetensors.h"
 #include "engine/engine.h"
+#include "engine/memory_plan.h"
 
 namespace nextscale {
 namespace {
@@ -147,6 +148,88 @@ TEST_P(OwnRequestOnly, PrunedBitsDoNotDependOnBatchPlaceOrThreads) {
     }
   }
 }
+
+class UncondUntil : public testing::TestWithParam<DType> {
+ protected:
+  UncondUntil()
+      : ops_(Backend::kFast, &ledger_),
+        model_({.model = Source("models/nextscale-emoji.safetensors")}, GetParam(), ops_),
+        texts_(model_.Encode({"red apple", "moon"}, GetParam(), ops_)) {}
+
+  ImageJob Job(std::vector<float> cfg, std::optional<int> until, std::vector<int> layers = {0}) const {
+    ImageJob job{.request = Request("red apple", 5, 3.0f, 0.7f), .prompt = &texts_[0]};
+    job.request.cfg = std::move(cfg);
+    job.request.uncond_until = until;
+    job.request.cfg_insertion_layer = std::move(layers);
+    return job;
+  }
+  BatchResult Generate(const std::vector<ImageJob>& jobs, const BatchOptions& options = {}) {
+    return model_.engine->Generate(jobs, options, ops_).value();
+  }
+  const std::vector<float> guided_ = std::vector<float>(7, 3.0f), guided_to_3_ = {3, 3, 3, 3, 1, 1, 1};
+  MemoryLedger ledger_;
+  OpContext ops_;
+  Loaded model_;
+  std::vector<PromptText> texts_;
+};
+
+TEST_P(UncondUntil, TheLastScaleIsTheWholeSchedule) {
+  EXPECT_EQ(BitsOf(Generate({Job(guided_, 6)}).images[0]),
+            BitsOf(Generate({Job(guided_, std::nullopt)}).images[0]));
+}
+
+// A stream that nothing listens to may as well go on: guidance of 1 by scale is the plain statement of it.
+TEST_P(UncondUntil, IsGuidanceOf1AfterThatScale) {
+  for (const std::vector<int>& layers : {std::vector<int>{0}, std::vector<int>{0, -2}}) {
+    const std::vector<uint8_t> bits = BitsOf(Generate({Job(guided_, 3, layers)}).images[0]);
+    EXPECT_EQ(bits, BitsOf(Generate({Job(guided_to_3_, std::nullopt, layers)}).images[0]));
+    EXPECT_NE(bits, BitsOf(Generate({Job(guided_, std::nullopt, layers)}).images[0]));
+  }
+  BatchOptions both{.kv = {.policy = KvPolicyKind::kSnapKv, .budget_percent = 20}};
+  both.prune = {.ratios = {{3, 1.0}, {5, 0.4}}};
+  EXPECT_EQ(BitsOf(Generate({Job(guided_, 3)}, both).images[0]),
+            BitsOf(Generate({Job(guided_to_3_, std::nullopt)}, both).images[0]));
+}
+
+TEST_P(UncondUntil, FreesTheStreamsCacheAfterThatScale) {
+  const BatchResult all = Generate({Job(guided_, std::nullopt)}), some = Generate({Job(guided_, 3)});
+  const int text_kv = static_cast<int>(Account::kTextKv), kv = static_cast<int>(Account::kKv);
+  for (int k = 0; k < 7; ++k) {
+    const int64_t share = k < 3 ? 1 : 2;
+    EXPECT_EQ(some.scales[k].kv_bytes * share, all.scales[k].kv_bytes) << k;
+    EXPECT_EQ(some.scales[k].account_bytes[kv], some.scales[k].kv_bytes) << k;
+    EXPECT_EQ(some.scales[k].account_bytes[text_kv] * share, all.scales[k].account_bytes[text_kv]) << k;
+  }
+}
+
+TEST_P(UncondUntil, IsInThePlan) {
+  for (const std::optional<int> until :
+       {std::optional<int>(), std::optional<int>(4), std::optional<int>(0)}) {
+    ledger_.ResetPeaks();
+    Generate({Job(guided_, until)});
+    const PlanRequest request{.schedule = MakeSchedule(1.0, 7),
+                              .uncond_until = until,
+                              .types = {.transformer = GetParam(), .vae = GetParam(), .text = GetParam()}};
+    const MemoryPlan plan = PlanMemory(model_.info, request).value();
+    EXPECT_EQ(plan.accounts[static_cast<int>(Account::kKv)], ledger_.peak(Account::kKv))
+        << until.value_or(-1);
+  }
+}
+
+// Streams leave a batch one by one; the others don't notice.
+TEST_P(UncondUntil, MayDifferWithinABatch) {
+  ImageJob other = Job(guided_, 1);
+  other.request.seed = 8;
+  other.prompt = &texts_[1];
+  const std::vector<ImageJob> jobs = {other, Job(guided_, 4), Job(std::vector<float>(7, 1.0f), std::nullopt),
+                                      Job(guided_, std::nullopt)};
+  const BatchResult together = Generate(jobs);
+  for (size_t i = 0; i < jobs.size(); ++i)
+    EXPECT_EQ(BitsOf(together.images[i]), BitsOf(Generate({jobs[i]}).images[0])) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, UncondUntil, testing::Values(DType::kF32, DType::kBF16),
+                         [](const auto& type) { return std::string(Name(type.param)); });
 
 class Pruning : public testing::TestWithParam<DType> {
  protected:

@@ -71,9 +71,27 @@ TEST_F(CacheTest, KeepsADifferentSelectionForEachHead) {
     EXPECT_THAT(cache.Tokens(0, i / kHeads, i % kHeads), testing::ElementsAreArray(keep[i]));
   }
   EXPECT_EQ(cache.bytes(), 2 * (7 + 3 + 1 + 4) * kDim * 4);
-  cache.DropStream(0);
-  EXPECT_EQ(cache.bytes(), 2 * (1 + 4) * kDim * 4);
-  EXPECT_EQ(Keys(cache, 0, 2), (std::vector<float>{6}));
+}
+
+TEST_F(CacheTest, GoesOnWithTheFirstStreams) {
+  KvCache cache({.layers = 2, .streams = kStreams, .heads = kHeads, .head_dim = kDim, .capacity = 10},
+                DType::kF32, &ledger_);
+  Add(cache, 0, 0, 3);
+  Add(cache, 1, 0, 3);
+  Make(3, 2);
+  const CurrentKeys first{.k = k_.view().Rows(0, 1), .v = v_.view().Rows(0, 1), .tokens_B = tokens_};
+  cache.Append(0, first);  // the other stream keeps what it has
+  EXPECT_THAT(Keys(cache, 0, 1), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(Keys(cache, 0, 3), ElementsAre(0, 1, 2));
+  EXPECT_EQ(cache.Heads(0).size(), kStreams * kHeads);
+  cache.KeepStreams(1);
+  EXPECT_EQ(cache.Heads(1).size(), kHeads);
+  EXPECT_EQ(cache.bytes(), 2 * kHeads * (5 + 3) * kDim * 4);
+  EXPECT_EQ(ledger_.current(Account::kKv), cache.bytes());
+  const std::vector<std::vector<int32_t>> keep = {{0, 4}, {3}};
+  cache.Keep(1, first, keep);
+  EXPECT_THAT(Keys(cache, 1, 0), ElementsAre(0, 4));
+  EXPECT_THAT(Keys(cache, 1, 1), ElementsAre(3));
 }
 
 TEST_F(CacheTest, GivesMemoryBackAtOnce) {
