@@ -61,6 +61,7 @@ class PictureMaker {
     NS_RETURN_IF_ERROR(EncodeText());
     NS_RETURN_IF_ERROR(Load());
     for (const std::vector<size_t>& batch : task_.batches) NS_RETURN_IF_ERROR(MakeBatch(batch));
+    if (const std::string kv = KvText(report_.scales); !kv.empty()) run_.progress.Notice(kv);
     if (sheet_.empty()) return absl::OkStatus();
     const Stopwatch watch(report_.seconds.write);
     return WriteImage(run_.flags.grid, ContactSheet(sheet_), {});

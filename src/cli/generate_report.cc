@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "cli/bench_flop.h"
 #include "cli/bench_run.h"
 #include "cli/format.h"
@@ -26,10 +29,46 @@ json PrunedJson(const ScaleReport& s) {
   return out;
 }
 
+// Bytes of the drafters, then of the refiners.
+std::pair<int64_t, int64_t> BytesByRole(const ScaleReport& s) {
+  std::pair<int64_t, int64_t> bytes;
+  for (size_t layer = 0; layer < s.drafters.size(); ++layer)
+    (s.drafters[layer] ? bytes.first : bytes.second) += s.layer_kv_bytes[layer];
+  return bytes;
+}
+
+json RolesJson(const ScaleReport& s) {
+  json drafters = json::array();
+  for (size_t layer = 0; layer < s.drafters.size(); ++layer) {
+    if (s.drafters[layer]) drafters.push_back(layer);
+  }
+  const auto [of_drafters, of_refiners] = BytesByRole(s);
+  return {{"drafters", drafters}, {"drafter_bytes", of_drafters}, {"refiner_bytes", of_refiners}};
+}
+
 json ScaleJson(const ScaleReport& s) {
-  return {{"scale", s.scale},         {"map", {s.map.h, s.map.w}}, {"tokens", s.map.tokens()},
-          {"seconds", s.seconds},     {"kv_bytes", s.kv_bytes},    {"kv_tokens", s.kv_tokens},
-          {"selection_seconds", 0.0}, {"pruned", PrunedJson(s)}};
+  json out = {{"scale", s.scale},         {"map", {s.map.h, s.map.w}},
+              {"tokens", s.map.tokens()}, {"seconds", s.seconds},
+              {"kv_bytes", s.kv_bytes},   {"full_kv_bytes", s.full_kv_bytes},
+              {"kv_tokens", s.kv_tokens}, {"layer_kv_bytes", s.layer_kv_bytes}};
+  if (!s.drafters.empty()) out["roles"] = RolesJson(s);
+  out["selection_seconds"] = s.selection_seconds;
+  out["pruned"] = PrunedJson(s);
+  return out;
+}
+
+// The scale that holds most.
+const ScaleReport* LargestKv(const std::vector<ScaleReport>& scales) {
+  const auto most =
+      std::max_element(scales.begin(), scales.end(),
+                       [](const ScaleReport& a, const ScaleReport& b) { return a.kv_bytes < b.kv_bytes; });
+  return most == scales.end() ? nullptr : &*most;
+}
+
+int64_t FullKvPeak(const std::vector<ScaleReport>& scales) {
+  int64_t most = 0;
+  for (const ScaleReport& s : scales) most = std::max(most, s.full_kv_bytes);
+  return most;
 }
 
 json AccountsJson(const std::vector<ScaleReport>& scales, const MemoryLedger& ledger) {
@@ -93,8 +132,23 @@ json ReportJson(const GenerateTask& task, const RunReport& report, const MemoryL
   for (const ScaleReport& scale : report.scales) out["scales"].push_back(ScaleJson(scale));
   out["memory"] = {{"peak_resident", PeakResidentBytes()},
                    {"planned_peak", task.plan.memory.peak},
+                   {"full_kv_peak", FullKvPeak(report.scales)},
                    {"accounts", AccountsJson(report.scales, ledger)}};
   return out;
+}
+
+std::string KvText(const std::vector<ScaleReport>& scales) {
+  const ScaleReport* most = LargestKv(scales);
+  const int64_t full = FullKvPeak(scales);
+  if (!most || most->kv_bytes >= full) return "";
+  double seconds = 0;
+  for (const ScaleReport& s : scales) seconds += s.selection_seconds;
+  std::string out =
+      fmt::format("KV cache: at most {}, {:.1f}% of the full cache's {}", HumanBytes(most->kv_bytes),
+                  100.0 * static_cast<double>(most->kv_bytes) / static_cast<double>(full), HumanBytes(full));
+  if (const auto [drafters, refiners] = BytesByRole(*most); !most->drafters.empty())
+    out += fmt::format("; drafters {}, refiners {}", HumanBytes(drafters), HumanBytes(refiners));
+  return out + (seconds > 0 ? fmt::format("; selection {:.2f} s", seconds) : "");
 }
 
 StatusOr<std::string> PlanText(const GenerateTask& task) {
@@ -109,8 +163,11 @@ StatusOr<std::string> PlanText(const GenerateTask& task) {
       task.batches.size(), r.batch, last.w * pixels, last.h * pixels, r.schedule.scales(),
       r.schedule.tokens());
   out += "memory by account, at its peak\n";
-  for (int a = 0; a < kAccounts; ++a)
-    out += fmt::format("  {:<12} {:>12}\n", Name(static_cast<Account>(a)), HumanBytes(plan.accounts[a]));
+  for (int a = 0; a < kAccounts; ++a) {
+    const bool part = a == static_cast<int>(Account::kKv) && plan.accounts[a] < plan.full_kv;
+    out += fmt::format("  {:<12} {:>12}{}\n", Name(static_cast<Account>(a)), HumanBytes(plan.accounts[a]),
+                       part ? fmt::format("  (the full cache: {})", HumanBytes(plan.full_kv)) : "");
+  }
   out += "\nresident by phase\n";
   for (const MemoryPlan::Phase& phase : plan.phases)
     out += fmt::format("  {:<12} {:>12}\n", phase.name, HumanBytes(phase.bytes));

@@ -25,6 +25,9 @@ struct RunReport {
 nlohmann::ordered_json ReportJson(const GenerateTask& task, const RunReport& report,
                                   const MemoryLedger& ledger);
 
+// The cache's peak beside the full cache's, in one line; empty if it is the full cache.
+std::string KvText(const std::vector<ScaleReport>& scales);
+
 // The plan as text: memory by account and phase, its peak, and seconds from a short matrix timing.
 StatusOr<std::string> PlanText(const GenerateTask& task);
 

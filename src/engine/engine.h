@@ -31,11 +31,15 @@ struct ImageJob {
 struct ScaleReport {
   int64_t scale = 0;
   MapSize map;
-  double seconds = 0;                  // transformer, guidance, sampling and codes
-  int64_t kv_bytes = 0;                // held after the scale
-  std::vector<int64_t> kv_tokens;      // [layer] after the scale, of the longest head
-  std::vector<int64_t> tokens_run;     // [layer] a branch; fewer than the map has where it is pruned
-  std::vector<int64_t> account_bytes;  // [kAccounts] after the scale
+  double seconds = 0;            // transformer, guidance, sampling and codes
+  double selection_seconds = 0;  // of these: choosing what stays in the cache, and moving it
+  int64_t kv_bytes = 0;          // held after the scale
+  int64_t full_kv_bytes = 0;     // what the full cache of all streams would hold, in the arithmetic's type
+  std::vector<int64_t> layer_kv_bytes;  // [layer] of kv_bytes
+  std::vector<bool> drafters;           // [layer] role in the next scale; empty where the policy has none
+  std::vector<int64_t> kv_tokens;       // [layer] after the scale, of the longest head
+  std::vector<int64_t> tokens_run;      // [layer] a branch; fewer than the map has where it is pruned
+  std::vector<int64_t> account_bytes;   // [kAccounts] after the scale
 };
 
 struct GeneratedImage {

@@ -145,7 +145,8 @@ Status Generation::RunScale(int64_t scale, Conditioning& conditioning, ScaleRepo
       .inner_guidance = inner,
       .kv = &shape_.kv,
       .pruner = &shape_.pruner,
-      .prune_store = &prune_store_};
+      .prune_store = &prune_store_,
+      .selection_seconds = &report.selection_seconds};
   TensorObserver* tensors =
       options_.observer && options_.observer->wants_tensors() ? options_.observer : nullptr;
   NS_RETURN_IF_ERROR(transformer_.RunScale(run, conditioning, *cache_, *act_,
@@ -171,7 +172,10 @@ Status Generation::RunScale(int64_t scale, Conditioning& conditioning, ScaleRepo
 
   report.seconds = Seconds(start);
   report.kv_bytes = cache_->bytes();
+  report.full_kv_bytes = FullKvBytes(scale);
+  report.drafters = shape_.kv.DraftersAfter(scale);
   for (int64_t layer = 0; layer < config.depth; ++layer) {
+    report.layer_kv_bytes.push_back(cache_->LayerBytes(layer));
     report.kv_tokens.push_back(cache_->TokensHeld(layer));
     report.tokens_run.push_back(shape_.pruner.Kept(scale, layer, L));
   }
@@ -256,6 +260,14 @@ void Generation::AddCode(int64_t image, int64_t scale, ConstView bits_Ld) {
     ResizeBilinear(code.view(), resized.view(), ops_);
     AddInPlace(summed.view(), resized.view(), ops_);
   }
+}
+
+int64_t Generation::FullKvBytes(int64_t scale) const {
+  const int64_t scales = NextRun(scale) < schedule_.scales() ? scale + 1 : scale;
+  int64_t tokens = 0;
+  for (int64_t k = 0; k < scales; ++k) tokens += schedule_.maps[k].tokens();
+  const TransformerConfig& c = transformer_.config();
+  return tokens * streams() * c.depth * 2 * c.width * static_cast<int64_t>(SizeOf(transformer_.dtype()));
 }
 
 // "scaleNN.layerNN.kept" [streams, heads, m]: the tokens that each head holds after the scale's trim.

@@ -43,6 +43,8 @@ class Generation {
   // Guided logits of an image, in place of its conditional stream's: [L, d, 2].
   ConstView Guide(int64_t image, int64_t scale);
   void AddCode(int64_t image, int64_t scale, ConstView bits);
+  // Of all streams, with every token of the maps so far but the last's.
+  int64_t FullKvBytes(int64_t scale) const;
   void SeeKept(int64_t scale, int64_t streams) const;
   void See(int64_t scale, std::string_view what, ConstView tensor) const;
   std::span<const GeneratedImage> done() const { return result_.images; }

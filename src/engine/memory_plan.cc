@@ -37,6 +37,8 @@ StatusOr<MemoryPlan> PlanMemory(const ModelInfo& info, const PlanRequest& r) {
                                 VaeWeightBytes(*info.vae, r.types.vae, VaeParts::kDecoder);
   Of(plan, Account::kKv) =
       shape.kv.PeakTokens(streams_K) * 2 * c.width * static_cast<int64_t>(SizeOf(r.types.transformer));
+  plan.full_kv = TokensBeforeLastRun(r.schedule.maps, shape.kv.added) * c.depth * streams * 2 * c.width *
+                 static_cast<int64_t>(SizeOf(r.types.transformer));
   Of(plan, Account::kTextKv) =
       TextKvBytes(c, std::vector<int64_t>(streams, r.text_tokens), r.types.transformer);
 

@@ -17,6 +17,7 @@ struct MemoryPlan {
     std::string name;   // "text", "transformer", "vae"
     int64_t bytes = 0;  // resident in it, the program itself included
   };
+  int64_t full_kv = 0;  // kv's peak with every token of both streams, in the transformer's type
   std::vector<Phase> phases;
   int64_t peak = 0;  // the largest phase
 };

@@ -130,6 +130,12 @@ std::span<const int32_t> KvCache::Tokens(int64_t layer, int64_t stream, int64_t 
   return tokens_[(layer * shape_.streams + stream) * shape_.heads + head];
 }
 
+int64_t KvCache::LayerBytes(int64_t layer) const {
+  int64_t tokens = 0;
+  for (const HeadKv& head : Heads(layer)) tokens += head.length;
+  return tokens * 2 * shape_.head_dim * static_cast<int64_t>(SizeOf(dtype_));
+}
+
 int64_t KvCache::TokensHeld(int64_t layer) const {
   int64_t most = 0;
   for (const HeadKv& head : Heads(layer)) most = std::max(most, head.length);

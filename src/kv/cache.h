@@ -52,6 +52,7 @@ class KvCache {
   std::span<const int32_t> Tokens(int64_t layer, int64_t stream, int64_t head) const;
   // Tokens of the longest head of a layer.
   int64_t TokensHeld(int64_t layer) const;
+  int64_t LayerBytes(int64_t layer) const;
   // Bytes of the keys and values held.
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 

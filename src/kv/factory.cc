@@ -60,11 +60,19 @@ Status CheckDrafters(const LayerFlags& drafters, const LayerTable& added) {
 
 }  // namespace
 
-int64_t KvSetup::BudgetAfter(int64_t scale, int64_t layer) const {
+size_t KvSetup::NextRun(int64_t scale) const {
   size_t k = static_cast<size_t>(scale) + 1;
-  while (k < budgets.size() && !Runs(added[k])) ++k;
-  const int64_t budget = budgets[std::min(k, budgets.size() - 1)][layer];
+  while (k < added.size() && !Runs(added[k])) ++k;
+  return std::min(k, added.size() - 1);
+}
+
+int64_t KvSetup::BudgetAfter(int64_t scale, int64_t layer) const {
+  const int64_t budget = budgets[NextRun(scale)][layer];
   return budget == kNoLimit ? -1 : budget;
+}
+
+std::vector<bool> KvSetup::DraftersAfter(int64_t scale) const {
+  return drafters.empty() ? std::vector<bool>() : drafters[NextRun(scale)];
 }
 
 LayerTable KvSetup::Held() const {
@@ -154,6 +162,7 @@ StatusOr<KvSetup> MakeKvSetup(const KvOptions& o, const std::vector<MapSize>& ma
       setup.policy = MakeScaleKv(scored);
       if (o.file_budgets.empty()) {
         NS_RETURN_IF_ERROR(CheckDrafters(o.drafters, added));
+        setup.drafters = o.drafters;
         const double B = static_cast<double>(uniform);
         setup.budgets =
             ScaleKvBudgets(added, o.drafters,

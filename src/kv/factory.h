@@ -17,9 +17,12 @@ struct KvSetup {
   LayerTable budgets;                // [K][L]: what layer l may hold when scale k begins
   LayerTable added;                  // [K][L]: what it adds at scale k
   int64_t window = 0;
+  LayerFlags drafters;  // [K][L] roles when scale k begins; empty for policies without
 
   // What layer l may hold after scale k: the budget of the next scale that runs. -1: no limit.
   int64_t BudgetAfter(int64_t scale, int64_t layer) const;
+  // The roles of the next scale that runs; empty without.
+  std::vector<bool> DraftersAfter(int64_t scale) const;
   // Most tokens a layer ever holds between scales.
   int64_t Capacity() const;
   // Most tokens that all layers and streams together hold between scales, per head. streams_K: how many run
@@ -27,6 +30,9 @@ struct KvSetup {
   int64_t PeakTokens(std::span<const int64_t> streams_K) const;
   // [K][L] held after each scale; nothing is stored at the last one that runs.
   LayerTable Held() const;
+
+ private:
+  size_t NextRun(int64_t scale) const;  // the last scale after the last that runs
 };
 
 // maps: the schedule. added[k][l]: tokens that layer l adds at scale k, 0 where it is skipped. Errors:

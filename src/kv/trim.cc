@@ -1,6 +1,7 @@
 #include "kv/trim.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 
@@ -99,11 +100,16 @@ ObservationWindow WindowOf(const StoreScaleArgs& args, int64_t stream, const KvS
                                .at = args.at_B.empty() ? std::span<const int32_t>() : args.at_B[stream]});
 }
 
-void StoreScale(const StoreScaleArgs& args, const KvSetup& setup, KvCache& cache, const OpContext& ops) {
+double StoreScale(const StoreScaleArgs& args, const KvSetup& setup, KvCache& cache, const OpContext& ops) {
   const int64_t budget = setup.policy ? setup.BudgetAfter(args.scale, args.layer) : -1;
-  if (NothingToSelect(args, budget, cache)) return cache.Append(args.layer, args.current);
-  ProfileScope profile(ops.profiler, "selection");
+  if (NothingToSelect(args, budget, cache)) {
+    cache.Append(args.layer, args.current);
+    return 0;
+  }
+  const ProfileScope profile(ops.profiler, "selection");
+  const auto start = std::chrono::steady_clock::now();
   cache.Keep(args.layer, args.current, Trimming(args, budget, setup, cache, ops).Run());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace nextscale

@@ -20,8 +20,9 @@ struct StoreScaleArgs {
       raw_q;  // WindowScore::kRawLogits: [B*w, H*D] f32, the window's raw queries in its order; else empty
 };
 
-// Stores the current map's keys and values and trims to the budget of the next scale that runs.
-void StoreScale(const StoreScaleArgs& args, const KvSetup& setup, KvCache& cache, const OpContext& ops);
+// Stores the current map's keys and values and trims to the budget of the next scale that runs. -> seconds of
+// scoring, choosing and moving; 0 if all tokens stay.
+double StoreScale(const StoreScaleArgs& args, const KvSetup& setup, KvCache& cache, const OpContext& ops);
 
 // The observation window of a stream, as StoreScale will use it; empty if nothing will be selected there.
 ObservationWindow WindowOf(const StoreScaleArgs& args, int64_t stream, const KvSetup& setup,

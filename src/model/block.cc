@@ -118,7 +118,7 @@ class BlockPass {
     if (b_.observer) b_.observer->SeeSelfAttention(step_.scale, b_.layer, attention);
     if (step_.stored_streams > 0) {
       store.raw_q = raw.rows();
-      StoreScale(store, b_.kv, b_.cache, b_.ops);
+      b_.selection_seconds += StoreScale(store, b_.kv, b_.cache, b_.ops);
     }
     AddProjected(w_.proj, Ada(kGamma1), kAdaRows * C_);
     return absl::OkStatus();

@@ -40,6 +40,7 @@ struct BlockContext {
   const KvSetup& kv;
   const Pruner& pruner;
   PruneStore& prune_store;
+  double& selection_seconds;  // grows by what the cache's trim takes
   Activations& act;
   const OpContext& ops;
   TensorObserver* observer = nullptr;

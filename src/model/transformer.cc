@@ -152,6 +152,7 @@ Status Transformer::RunScale(const ScaleRun& run, const Conditioning& conditioni
                                  .kv = *run.kv,
                                  .pruner = *run.pruner,
                                  .prune_store = *run.prune_store,
+                                 .selection_seconds = *run.selection_seconds,
                                  .act = act,
                                  .ops = ops,
                                  .observer = observer},

@@ -48,6 +48,7 @@ struct ScaleRun {
   const KvSetup* kv = nullptr;
   const Pruner* pruner = nullptr;
   PruneStore* prune_store = nullptr;
+  double* selection_seconds = nullptr;  // grows by what the cache's trims take
 };
 
 class Transformer {

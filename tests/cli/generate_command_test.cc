@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/bits_file.h"
+#include "cli/generate_report.h"
 #include "cli/picture_settings.h"
 #include "metrics/image_io.h"
 #include "run_command.h"
@@ -161,9 +162,36 @@ TEST_F(GenerateCommandTest, ACachePolicyHoldsItsBudgetAndIsInTheSettings) {
   ASSERT_EQ(run.exit_status, 0) << run.err;
   const nlohmann::json report = nlohmann::json::parse(std::ifstream("r.json"));
   EXPECT_EQ(report["scales"][3]["kv_tokens"], nlohmann::json({20, 20, 20, 20}));
+  const int64_t token = 2 * 2 * 48 * 4;  // two streams, keys and values of 48 f32
+  EXPECT_EQ(report["scales"][3]["layer_kv_bytes"], nlohmann::json(std::vector<int64_t>(4, 20 * token)));
+  EXPECT_EQ(report["scales"][3]["full_kv_bytes"], 4 * 57 * token);
+  EXPECT_EQ(report["memory"]["full_kv_peak"], 4 * 265 * token);
+  EXPECT_EQ(report["scales"][6]["full_kv_bytes"], 4 * 265 * token);  // nothing is stored of the last map
+  EXPECT_EQ(report["scales"][1]["selection_seconds"], 0.0);          // 1 + 4 tokens are within the budget
+  EXPECT_GT(report["scales"][3]["selection_seconds"], 0.0);
+  EXPECT_FALSE(report["scales"][3].contains("roles"));
+  EXPECT_THAT(run.err,
+              HasSubstr("KV cache: at most 60.0 KiB, 7.5% of the full cache's 795.0 KiB; selection"));
   const CommandOutcome settings = RunCommand({"metadata", "a.png", "--command"});
   EXPECT_THAT(settings.out, HasSubstr("--kv sliding-window"));
   EXPECT_THAT(settings.out, HasSubstr("--kv-budget 20"));
+}
+
+TEST(KvText, TellsThePeakByRole) {
+  std::vector<ScaleReport> scales(2);
+  scales[0] = {.selection_seconds = 0.25,
+               .kv_bytes = 3 << 20,
+               .full_kv_bytes = 4 << 20,
+               .layer_kv_bytes = {1 << 20, 2 << 20},
+               .drafters = {false, true}};
+  scales[1] = {.selection_seconds = 0.5, .kv_bytes = 2 << 20, .full_kv_bytes = 12 << 20};
+  EXPECT_EQ(
+      KvText(scales),
+      "KV cache: at most 3.0 MiB, 25.0% of the full cache's 12.0 MiB; drafters 2.0 MiB, refiners 1.0 MiB; "
+      "selection 0.75 s");
+  scales[0].kv_bytes = 12 << 20;
+  EXPECT_EQ(KvText(scales), "");
+  EXPECT_EQ(KvText({}), "");
 }
 
 TEST_F(GenerateCommandTest, PruningIsReportedDrawnAndInTheSettings) {

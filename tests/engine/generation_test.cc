@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -230,6 +231,32 @@ TEST_P(UncondUntil, MayDifferWithinABatch) {
 
 INSTANTIATE_TEST_SUITE_P(Types, UncondUntil, testing::Values(DType::kF32, DType::kBF16),
                          [](const auto& type) { return std::string(Name(type.param)); });
+
+TEST(ScaleReport, TellsBytesByLayerAndRole) {
+  const OpContext ops;
+  const Loaded model({.model = Source("models/nextscale-emoji.safetensors")}, DType::kF32, ops);
+  const std::vector<PromptText> texts = model.Encode({"red apple"}, DType::kF32, ops);
+  const ImageJob job{.request = Request("red apple", 5, 3.0f, 0.7f), .prompt = &texts[0]};
+  const int64_t depth = model.info.transformer->depth;
+  BatchOptions options{.kv = {.policy = KvPolicyKind::kScaleKv, .budget_tokens = 60}};
+  options.kv.drafters.assign(7, std::vector<bool>(depth, false));
+  options.kv.drafters[5][1] = true;
+  options.prune = {.ratios = {{4, 1.0}}};
+  const BatchResult result = model.engine->Generate({&job, 1}, options, ops).value();
+  const int64_t token = 2 * 2 * model.info.transformer->width * 4;
+  for (const ScaleReport& s : result.scales) {
+    EXPECT_EQ(std::accumulate(s.layer_kv_bytes.begin(), s.layer_kv_bytes.end(), int64_t{0}), s.kv_bytes);
+    for (int64_t layer = 0; layer < depth; ++layer)
+      EXPECT_EQ(s.layer_kv_bytes[layer], s.kv_tokens[layer] * token) << s.scale;
+    ASSERT_EQ(static_cast<int64_t>(s.drafters.size()), depth);
+    // Scale 4 is skipped: after scale 3 it is scale 5 that reads.
+    EXPECT_EQ(s.drafters[1], s.scale == 3) << s.scale;
+  }
+  const int64_t tokens = 1 + 4 + 16 + 36 + 64 + 144;
+  EXPECT_EQ(result.scales.back().full_kv_bytes, depth * tokens * token);
+  EXPECT_EQ(result.scales.back().selection_seconds, 0);
+  EXPECT_GT(result.scales[4].selection_seconds, 0);
+}
 
 class Pruning : public testing::TestWithParam<DType> {
  protected:
