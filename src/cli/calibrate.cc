@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 
 #include "base/atomic_file.h"
 #include "calibration/fingerprint.h"
+#include "cli/calibrate_figures.h"
 #include "cli/calibrate_run.h"
 #include "cli/command.h"
 #include "cli/output_places.h"
@@ -19,6 +21,7 @@ constexpr int64_t kPaperPrompts = 10;
 struct CalibrateFlags {
   GenerateFlags pictures;
   std::string output = "plan.json", metric = "asi", pooling = "average";
+  std::string figures, figure_layers, figure_heads;
   std::optional<int64_t> first, drafters, refiner_start, decay, window;
   int64_t top = 64, sample = 256, sets = 0;
   bool heads = false;
@@ -54,6 +57,15 @@ void Declare(CLI::App& app, CalibrateFlags& f) {
   app.add_flag("--heads", f.heads, "budgets by head too: more to heads that look far");
   AddNumber(app, "--sets", f.sets, 2,
             "also splits the prompts into so many disjoint sets and says how far their drafters agree");
+  app.add_option("--figures", f.figures,
+                 "a folder for SVG pictures: attention maps, densities, roles, budgets")
+      ->type_name("DIR");
+  app.add_option("--figure-layers", f.figure_layers,
+                 "whose attention maps, with commas between (default: the one with the smallest mean Z, and "
+                 "the largest)")
+      ->type_name("LIST");
+  app.add_option("--figure-heads", f.figure_heads, "of these layers (default: the first four)")
+      ->type_name("LIST");
   app.footer("Example: nextscale calibrate -m infinity-2b.safetensors -o infinity-2b.plan.json");
 }
 
@@ -141,8 +153,52 @@ std::string Summary(const CalibrateFlags& f, const Plan& plan, std::span<const M
                    100 * *most);
 }
 
+// Numbers below `most`; `otherwise` if there are none.
+StatusOr<std::vector<int64_t>> ParsePlaces(const std::string& text, const char* flag, int64_t most,
+                                           std::vector<int64_t> otherwise) {
+  if (text.empty()) return otherwise;
+  NS_ASSIGN_OR_RETURN(const std::vector<int> places, ParseIntegers(text, flag));
+  for (const int place : places) {
+    if (place < 0 || place >= most)
+      return CallError(fmt::format("{} {}", flag, text), fmt::format("the model has 0 to {}", most - 1));
+  }
+  return std::vector<int64_t>(places.begin(), places.end());
+}
+
+// The attention of the first prompt's picture is looked at once more, now that the roles are known.
+Status WriteFigures(const CalibrateFlags& f, const CalibrationRun& run, const LoadedModel& model,
+                    const Plan& plan, std::span<const MeasuredPrompt> measured) {
+  if (f.figures.empty()) return absl::OkStatus();
+  const TransformerConfig& config = *run.task.info.transformer;
+  std::vector<int64_t> first(std::min<int64_t>(config.heads, 4));
+  std::iota(first.begin(), first.end(), 0);
+  NS_ASSIGN_OR_RETURN(const auto layers,
+                      ParsePlaces(f.figure_layers, "--figure-layers", config.depth, TypicalLayers(plan)));
+  NS_ASSIGN_OR_RETURN(const auto heads, ParsePlaces(f.figure_heads, "--figure-heads", config.heads, first));
+  std::vector<LayerHead> shown;
+  for (const int64_t layer : layers) {
+    for (const int64_t head : heads) shown.push_back({layer, head});
+  }
+  AttentionMaps maps(plan.schedule, shown, run.ops);
+  NS_RETURN_IF_ERROR(WatchPicture(run, model, 0, maps));
+  NS_ASSIGN_OR_RETURN(std::vector<CalibrationFigure> figures, AttentionFigures(plan, maps));
+  NS_ASSIGN_OR_RETURN(const std::vector<CalibrationFigure> of_plan, PlanFigures(plan, measured));
+  figures.insert(figures.end(), of_plan.begin(), of_plan.end());
+  for (const CalibrationFigure& figure : figures)
+    NS_RETURN_IF_ERROR(
+        WriteFileAtomically((std::filesystem::path(f.figures) / figure.name).string(), figure.svg));
+  return absl::OkStatus();
+}
+
+// Places, and what figures are asked for, before any work is done.
 Status CheckPlaces(const CalibrateFlags& f, const GenerateTask& task) {
+  const TransformerConfig& config = *task.info.transformer;
+  NS_RETURN_IF_ERROR(ParsePlaces(f.figure_layers, "--figure-layers", config.depth, {}).status());
+  NS_RETURN_IF_ERROR(ParsePlaces(f.figure_heads, "--figure-heads", config.heads, {}).status());
+  if (f.figures.empty() && !(f.figure_layers.empty() && f.figure_heads.empty()))
+    return CallError("--figure-layers or --figure-heads without --figures", "", "name a folder by --figures");
   OutputPlaces places{.others = {f.output}};
+  if (!f.figures.empty()) places.new_folders.push_back(f.figures);
   places.inputs = task.files.inputs;
   places.inputs.push_back(f.pictures.prompts_file);
   return CheckOutputs(places);
@@ -174,6 +230,7 @@ Status RunCalibrate(CalibrateFlags f, CommandLine& line) {
   NS_ASSIGN_OR_RETURN(const std::vector<MeasuredPrompt> measured, MeasurePrompts(run, model));
   const Plan plan = MakePlan(fingerprint, task.pictures[0].request.schedule.maps, measured, settings);
   NS_RETURN_IF_ERROR(WriteFileAtomically(f.output, PlanText(plan)));
+  NS_RETURN_IF_ERROR(WriteFigures(f, run, model, plan, measured));
   progress.EndBar();
   fmt::print("{}", Summary(f, plan, measured));
   return absl::OkStatus();

@@ -1,5 +1,6 @@
 #include "cli/svg.h"
 
+#include <absl/strings/escaping.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -106,13 +107,21 @@ void Svg::Circle(SvgPoint centre, double radius, std::string_view fill) {
                        Number(centre.y), Number(radius), Escaped(fill));
 }
 
+void Svg::Picture(SvgPoint corner, double width, double height, std::string_view png) {
+  body_ += fmt::format(
+      "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
+      "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
+      Number(corner.x), Number(corner.y), Number(width), Number(height),
+      absl::Base64Escape(absl::string_view(png.data(), png.size())));
+}
+
 void Svg::Text(SvgPoint at, std::string_view text, const SvgText& style) {
   const std::string turn = style.turn == 0 ? ""
                                            : fmt::format(" transform=\"rotate({} {} {})\"",
                                                          Number(style.turn), Number(at.x), Number(at.y));
   body_ += fmt::format(
       "<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\" fill=\"{}\"{}>{}</text>\n", Number(at.x),
-      Number(at.y), Number(style.size), Escaped(style.anchor), kInk, turn, Escaped(text));
+      Number(at.y), Number(style.size), Escaped(style.anchor), Escaped(style.colour), turn, Escaped(text));
 }
 
 std::string Svg::Finished() const {

@@ -18,6 +18,7 @@ struct SvgText {
   double size = 12;
   std::string_view anchor = "start";  // middle, end: where along the text its point is
   double turn = 0;                    // degrees, clockwise
+  std::string_view colour = "#333333";
 };
 
 // Colours that stay apart for colour-blind eyes (Okabe and Ito), the i-th modulo their number.
@@ -32,6 +33,8 @@ class Svg {
   void Polyline(std::span<const SvgPoint> points, std::string_view colour, double width);
   void Rect(SvgPoint corner, double width, double height, std::string_view fill);
   void Circle(SvgPoint centre, double radius, std::string_view fill);
+  // A PNG file's bytes, stretched, its pixels sharp.
+  void Picture(SvgPoint corner, double width, double height, std::string_view png);
   void Text(SvgPoint at, std::string_view text, const SvgText& style);
 
   // The document.

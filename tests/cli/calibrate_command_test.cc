@@ -88,6 +88,21 @@ TEST_F(CalibrateCommandTest, HeadsMetricAndCountGoIntoThePlan) {
   EXPECT_EQ(plan.at("asi_heads").size(), 7u);
 }
 
+TEST_F(CalibrateCommandTest, FiguresAreWritten) {
+  const std::string folder = Temporary("figures"), plan = Temporary("plan.json");
+  const CommandOutcome run = RunC("calibrate", {"-p", "a & b", "-o", plan, "--figures", folder,
+                                                "--figure-layers", "1,0", "--figure-heads", "1"});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  for (const char* name :
+       {"roles.svg", "density.svg", "budgets.svg", "attention-layer00.svg", "attention-layer01.svg"}) {
+    const std::string svg = Read(folder + "/" + name);
+    EXPECT_THAT(svg, testing::StartsWith("<svg xmlns")) << name;
+    EXPECT_THAT(svg, HasSubstr("</svg>")) << name;
+    EXPECT_EQ(svg.find("a & b"), std::string::npos) << name;
+  }
+  EXPECT_THAT(Read(folder + "/attention-layer00.svg"), HasSubstr("data:image/png;base64,"));
+}
+
 TEST_F(CalibrateCommandTest, APlanDrivesScaleKvFromItsFileAndFromThePackage) {
   const std::string package = Temporary("package.safetensors"), from_file = Temporary("file.png"),
                     from_package = Temporary("package.png"), full = Temporary("full.png");
