@@ -151,10 +151,12 @@ Status RunBenchCommand(const BenchFlags& flags, CommandLine& line) {
   NS_ASSIGN_OR_RETURN(BenchModelFiles model, OpenBenchModel(flags));
   NS_ASSIGN_OR_RETURN(BenchSettings settings, SettingsOf(flags, model.info));
   if (!flags.preset.empty()) model.files = RandomModel(model.info, flags.preset);
-  const LayerFlags drafters =
-      PresetDrafters(flags.preset, settings.schedule.scales(), model.info.transformer->depth);
+  KvPlans plans(model.files, model.info.transformer->depth);
+  const LayerFlags roles = flags.preset.empty() ? LayerFlags()
+                                                : PresetDrafters(flags.preset, settings.schedule.scales(),
+                                                                 model.info.transformer->depth);
   NS_ASSIGN_OR_RETURN(std::vector<BenchVariant> variants,
-                      BenchVariants(settings, flags.kv, flags.prune, drafters));
+                      BenchVariants(settings, flags.kv, flags.prune, plans, roles));
   if (variants.size() > 1 && flags.plan)
     return CallError("--plan of several policies or prunings", "it foretells one run", "name one");
   if (variants.size() > 1) return RunVariants(model, std::move(variants), flags.json, line.cancel);

@@ -67,12 +67,17 @@ std::string ScalesText(const std::vector<BenchVariant>& variants) {
 }  // namespace
 
 StatusOr<std::vector<BenchVariant>> BenchVariants(const BenchSettings& settings, const KvFlags& kv,
-                                                  const PruneFlags& prune, const LayerFlags& drafters) {
+                                                  const PruneFlags& prune, KvPlans& plans,
+                                                  const LayerFlags& roles) {
   std::vector<BenchVariant> out;
   for (const Variant& variant : ExpandVariants(kv, prune)) {
     BenchVariant v{.name = variant.name, .settings = settings};
-    NS_ASSIGN_OR_RETURN(v.settings.kv, ParseKvFlags(variant.kv));
-    v.settings.kv.drafters = drafters;
+    if (variant.kv.plan.empty() && !roles.empty()) {
+      NS_ASSIGN_OR_RETURN(v.settings.kv, ParseKvFlags(variant.kv));
+      v.settings.kv.drafters = roles;
+    } else {
+      NS_ASSIGN_OR_RETURN(v.settings.kv, plans.Resolve(variant.kv, settings.schedule.scales()));
+    }
     NS_ASSIGN_OR_RETURN(v.settings.prune, ParsePruneFlags(variant.prune, settings.schedule.scales()));
     out.push_back(std::move(v));
   }

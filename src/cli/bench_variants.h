@@ -7,7 +7,7 @@
 
 #include "cli/bench_report.h"
 #include "cli/bench_run.h"
-#include "cli/kv_flags.h"
+#include "cli/kv_plans.h"
 #include "cli/prune_flags.h"
 
 namespace nextscale {
@@ -19,9 +19,11 @@ struct BenchVariant {
   BenchResult result;
 };
 
-// One for each of ExpandVariants. drafters: ScaleKV's roles. Errors: CallError of the flags.
+// Every variant that the flags expand to. roles: ScaleKV's unless --kv-plan says others; empty: of the
+// model's plan. Errors: of the flags and of KvPlans.
 StatusOr<std::vector<BenchVariant>> BenchVariants(const BenchSettings& settings, const KvFlags& kv,
-                                                  const PruneFlags& prune, const LayerFlags& drafters);
+                                                  const PruneFlags& prune, KvPlans& plans,
+                                                  const LayerFlags& roles);
 
 nlohmann::ordered_json VariantsJson(const BenchMachine& machine, const std::vector<BenchVariant>& variants);
 // Ratios are to the first one.
