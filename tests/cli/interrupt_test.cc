@@ -6,6 +6,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -17,13 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `nextscale generate` as a process whose standard output is read line by line.
+// `nextscale generate`, or another command, as a process whose standard output is read line by line.
 class Program {
  public:
-  explicit Program(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(),
-                     {NEXTSCALE_PROGRAM, "generate", "--transformer", Golden("models/c/transformer.pth"),
-                      "--vae", Golden("models/c/vae.pth"), "--text-encoder", Golden("models/t5-a")});
+  explicit Program(std::vector<std::string> arguments, const std::string& command = "generate") {
+    const std::vector<std::string> model = WithModelC(command);
+    arguments.insert(arguments.begin(), model.begin(), model.end());
+    arguments.insert(arguments.begin(), NEXTSCALE_PROGRAM);
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -81,6 +83,24 @@ TEST(Interrupt, FinishedPicturesStayAndTheStatusIs130) {
   EXPECT_GE(pictures, 1);
   EXPECT_LT(pictures, 5000);
   EXPECT_TRUE(fs::exists(report));
+}
+
+TEST(Interrupt, EvalTellsOfTheBatchesThatAreWhole) {
+  const std::string report = Temporary("report.json");
+  fs::remove(report);
+  Program program(
+      {"-p", "x", "--pixels", "0.06M", "--count", "5000", "-s", "1", "--kv", "snapkv", "--report", report},
+      "eval");
+  ASSERT_NE(program.WaitFor("picture 4/10000"), "");  // two pictures by two settings
+  program.Send(SIGINT);
+  EXPECT_NE(program.WaitFor("| snapkv 10% "), "");
+  EXPECT_EQ(program.ExitStatus(), 130);
+  std::ifstream file(report);
+  const nlohmann::json json = nlohmann::json::parse(file);
+  const size_t made = json["pictures"].size();
+  EXPECT_GE(made, 2u);
+  EXPECT_LT(made, 5000u);
+  for (const auto& result : json["results"]) EXPECT_EQ(result["psnr"]["values"].size(), made);
 }
 
 // A whole picture by the plain scalar ops takes minutes; the end must come within a layer.
