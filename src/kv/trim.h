@@ -14,10 +14,9 @@ struct StoreScaleArgs {
   MapSize map;
   CurrentKeys current;
   std::span<const std::vector<int32_t>>
-      at_B;     // [streams]: places in the map of the tokens that were run; empty: all were
-  ConstView q;  // [B*n, H*D] queries as attention used them; may have more streams than `current`
-  ConstView
-      raw_q;  // WindowScore::kRawLogits: [B*w, H*D] f32, the window's raw queries in its order; else empty
+      at_B;         // [streams]: places in the map of the tokens that were run; empty: all were
+  ConstView q;      // [B*n, H*D] queries as attention used them; may have more streams than `current`
+  ConstView raw_q;  // WindowScore::kRawLogits: [B*w, H*D], the window's raw queries in its order; else empty
 };
 
 // Stores the current map's keys and values and trims to the budget of the next scale that runs. -> seconds of

@@ -28,7 +28,8 @@ class RawQueries {
       windows_.push_back(WindowOf(store, stream, b.kv, b.cache));
       rows_count_ += static_cast<int64_t>(windows_.back().queries.size());
     }
-    rows_ = Tensor(DType::kF32, {rows_count_, b.config.width}, {b.ops.ledger, Account::kActivations});
+    rows_ =
+        Tensor(store.current.k.dtype(), {rows_count_, b.config.width}, {b.ops.ledger, Account::kActivations});
   }
 
   // Takes what belongs to streams [first, first + n) from their qkv product.
@@ -36,12 +37,13 @@ class RawQueries {
     const int64_t C = b_.config.width, L = qkv.dim(0) / n,
                   element = static_cast<int64_t>(SizeOf(qkv.dtype()));
     const int64_t end = std::min(first + n, static_cast<int64_t>(windows_.size()));
+    std::vector<float> row(C);
     for (int64_t stream = first; stream < end; ++stream) {
       for (int32_t query : windows_[stream].queries) {
-        float* row = rows_.data<float>() + noted_++ * C;
-        ConvertFloats(qkv.raw() + ((stream - first) * L + query) * 3 * C * element, qkv.dtype(), row,
+        ConvertFloats(qkv.raw() + ((stream - first) * L + query) * 3 * C * element, qkv.dtype(), row.data(),
                       DType::kF32, C);
         for (int64_t c = 0; c < C; ++c) row[c] -= b_.weights.qkv.bias()[c];
+        ConvertFloats(row.data(), DType::kF32, rows_.view().Rows(noted_++, 1).raw(), rows_.dtype(), C);
       }
     }
   }

@@ -150,6 +150,31 @@ TEST_P(OwnRequestOnly, PrunedBitsDoNotDependOnBatchPlaceOrThreads) {
   }
 }
 
+// As above, with caches that keep some tokens only; batches of different sizes, so that other memory lies
+// beside a stream's.
+TEST_P(OwnRequestOnly, CachePoliciesDoNotLookBesideTheirStream) {
+  const ModelPaths paths{.model = Source("models/nextscale-emoji.safetensors")};
+  const OpContext ops;
+  const Loaded model(paths, GetParam(), ops);
+  const std::vector<PromptText> texts = model.Encode({"red apple", "moon"}, GetParam(), ops);
+  const ImageJob own{.request = Request("moon", 7, 3.0f, 0.7f), .prompt = &texts[1]},
+      other{.request = Request("red apple", 1, 2.0f, 0.7f), .prompt = &texts[0]};
+  for (const KvPolicyKind policy : {KvPolicyKind::kSlidingWindow, KvPolicyKind::kSnapKv,
+                                    KvPolicyKind::kPyramidKv, KvPolicyKind::kScaleKvReference}) {
+    BatchOptions options;
+    options.kv = {.policy = policy, .budget_tokens = 30, .reference_start = 0};
+    std::vector<uint8_t> alone;
+    for (const std::vector<ImageJob>& batch :
+         {std::vector<ImageJob>{own}, {other, own}, {other, other, other, own}}) {
+      const auto result = model.engine->Generate(batch, options, ops);
+      ASSERT_TRUE(result.ok()) << result.status();
+      const std::vector<uint8_t> bits = BitsOf(result->images.back());
+      if (alone.empty()) alone = bits;
+      EXPECT_EQ(bits, alone) << Name(policy) << ", " << batch.size() << " pictures";
+    }
+  }
+}
+
 class UncondUntil : public testing::TestWithParam<DType> {
  protected:
   UncondUntil()
