@@ -23,6 +23,8 @@ std::vector<Row> Rows() {
       {"self/32x32",
        {.B = 2, .L = 1024, .H = 2, .D = 128, .cached = {1976}, .current = {1024}, .dtype = bf16}},
       {"self/16x16", {.B = 2, .L = 256, .H = 4, .D = 128, .cached = {265}, .current = {256}, .dtype = bf16}},
+      {"self/pruned", {.B = 2, .L = 614, .H = 4, .D = 128, .cached = {1497}, .current = {614}, .dtype = bf16}},
+      {"self/8x8", {.B = 2, .L = 64, .H = 16, .D = 128, .cached = {57}, .current = {64}, .dtype = bf16}},
       {"self/6x6", {.B = 2, .L = 36, .H = 16, .D = 128, .cached = {55}, .current = {36}, .dtype = bf16}},
       {"self/D64", {.B = 2, .L = 1024, .H = 4, .D = 64, .cached = {1976}, .current = {1024}, .dtype = bf16}},
       {"cross/64_keys", {.B = 2, .L = 4096, .H = 4, .D = 128, .cached = {64}, .dtype = bf16}},

@@ -19,7 +19,11 @@ constexpr int kVecs = 3;
 
 using Pair = int32_t __attribute__((may_alias, aligned(2)));
 
+// Of `left` vector columns. Four are two and two: one alone keeps the units that multiply half busy.
+inline int64_t VectorsOfPanel(int64_t left) { return left == 4 ? 2 : Min(kVecs, left); }
+
 struct Panel {
+  int64_t first = 0;  // query of the block
   int64_t vecs = 0;
   __m512i* q = nullptr;  // [PaddedWidth(D) / 2, panel] pairs
   float* o = nullptr;    // [PaddedWidth(D), panel] sums
@@ -128,11 +132,12 @@ void Attend(const QueryBlock& block) {
   const int64_t padded = PaddedWidth(block.D), S = block.keys.total();
   float* const products = reinterpret_cast<float*>(block.scratch);
   float* free = products + kKeyBlock * kVecs * 16;
-  Panel panels[kMaxQueries / (kVecs * 16)];
+  Panel panels[kMaxQueries / (kVecs * 16) + 1];
   int64_t count = 0;
-  for (int64_t q0 = 0; q0 < block.queries; q0 += kVecs * 16) {
-    Panel& p = panels[count++];
-    p.vecs = Min(kVecs, DivideUp(block.queries - q0, 16));
+  for (int64_t q0 = 0; q0 < block.queries; q0 += panels[count++].vecs * 16) {
+    Panel& p = panels[count];
+    p.first = q0;
+    p.vecs = VectorsOfPanel(DivideUp(block.queries - q0, 16));
     p.q = reinterpret_cast<__m512i*>(free);
     p.o = free + padded / 2 * p.vecs * 16;
     free = p.o + padded * p.vecs * 16;
@@ -153,7 +158,7 @@ void Attend(const QueryBlock& block) {
   for (int64_t i = 0; i < count; ++i) {
     const Panel& p = panels[i];
     for (int64_t c = 0; c < p.vecs; ++c)
-      StoreOutput(block, (i * kVecs + c) * 16, p.vecs, p.state[c], p.o + c * 16);
+      StoreOutput(block, p.first + c * 16, p.vecs, p.state[c], p.o + c * 16);
   }
 }
 
