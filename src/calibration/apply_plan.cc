@@ -38,12 +38,16 @@ Status CheckPlanFits(const PlanFile& file, const PlanTarget& target) {
                      fmt::format("it has {} blocks, the model {} layers", blocks, target.layers), kMakeOne);
   }
   const Plan& plan = std::get<Plan>(file.content);
-  if (plan.model == target.fingerprint && plan.depth == target.layers) return absl::OkStatus();
+  const int64_t heads =
+      plan.asi_heads.empty() ? target.heads : static_cast<int64_t>(plan.asi_heads[0][0].size());
+  if (plan.model == target.fingerprint && plan.depth == target.layers && heads == target.heads)
+    return absl::OkStatus();
   return CallError(fmt::format("{} is a plan for another model", file.name),
-                   plan.depth == target.layers
+                   plan.depth == target.layers && heads == target.heads
                        ? fmt::format("its model's fingerprint is {:.12}..., this one's {:.12}...", plan.model,
                                      target.fingerprint)
-                       : fmt::format("its model has {} layers, this one {}", plan.depth, target.layers),
+                       : fmt::format("its model has {} layers of {} heads, this one {} of {}", plan.depth,
+                                     heads, target.layers, target.heads),
                    kMakeOne);
 }
 
@@ -59,6 +63,7 @@ Status ApplyPlan(const PlanFile& file, int64_t scales, KvOptions& kv) {
                      "another size, or a plan made at this size with `nextscale calibrate`");
   }
   kv.drafters = plan.drafters;
+  kv.head_asi = plan.asi_heads;
   SetIfUnset(kv.window, plan.window);
   SetIfUnset(kv.refiner_start, plan.refiner_start);
   SetIfUnset(kv.decay, plan.decay);

@@ -23,7 +23,7 @@ StatusOr<PlanFile> ParsePlanFile(std::string_view text, const std::string& name)
 // The model that a plan is to be used with.
 struct PlanTarget {
   std::string fingerprint;  // ModelFingerprint of its transformer
-  int64_t layers = 0;
+  int64_t layers = 0, heads = 0;
 };
 // Errors: CallError if the plan was made for another model: another fingerprint, or, as published budget
 // files carry none, another number of blocks.

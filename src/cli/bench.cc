@@ -151,7 +151,7 @@ Status RunBenchCommand(const BenchFlags& flags, CommandLine& line) {
   NS_ASSIGN_OR_RETURN(BenchModelFiles model, OpenBenchModel(flags));
   NS_ASSIGN_OR_RETURN(BenchSettings settings, SettingsOf(flags, model.info));
   if (!flags.preset.empty()) model.files = RandomModel(model.info, flags.preset);
-  KvPlans plans(model.files, model.info.transformer->depth);
+  KvPlans plans(model.files, *model.info.transformer);
   const LayerFlags roles = flags.preset.empty() ? LayerFlags()
                                                 : PresetDrafters(flags.preset, settings.schedule.scales(),
                                                                  model.info.transformer->depth);

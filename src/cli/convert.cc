@@ -67,7 +67,9 @@ Status AddPlan(const ConvertFlags& flags, const ModelInfo& info, ModelFiles& fil
   const std::string name = flags.plan.empty() ? "the plan in " + files.name : flags.plan;
   NS_ASSIGN_OR_RETURN(const PlanFile plan, ParsePlanFile(files.plan, name));
   NS_ASSIGN_OR_RETURN(const std::string fingerprint, ModelFingerprint(*files.transformer));
-  return CheckPlanFits(plan, {.fingerprint = fingerprint, .layers = info.transformer->depth});
+  return CheckPlanFits(
+      plan,
+      {.fingerprint = fingerprint, .layers = info.transformer->depth, .heads = info.transformer->heads});
 }
 
 // Whether a picture could be asked for with the presets.

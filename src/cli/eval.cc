@@ -75,7 +75,7 @@ StatusOr<std::vector<EvalSetting>> PlanSettings(const GenerateFlags& flags, cons
   if (!flags.memory_limit.empty()) {
     NS_ASSIGN_OR_RETURN(limit, ParseBytes(flags.memory_limit, "--memory-limit"));
   }
-  KvPlans plans(task.files, task.info.transformer->depth);
+  KvPlans plans(task.files, *task.info.transformer);
   std::vector<EvalSetting> settings;
   NS_ASSIGN_OR_RETURN(const std::vector<Variant> variants, VariantsOf(flags, task));
   for (const Variant& variant : variants) {

@@ -169,7 +169,7 @@ StatusOr<PictureList> MakePictureList(const GenerateFlags& flags, const ModelInf
   const int64_t total = static_cast<int64_t>(lines.size()) * flags.count;
   const std::string output = flags.output.empty() ? DefaultOutput(total) : flags.output;
   const Setting setting{files.options};
-  KvPlans plans(files, info.transformer->depth);
+  KvPlans plans(files, *info.transformer);
   PictureList out;
   for (const PromptLine& line : lines) {
     StatusOr<Picture> made = MakePicture(line, flags, info, setting, plans, out.notices);

@@ -46,6 +46,7 @@ bool SetOption(std::string_view name, std::string_view value, KvOptions& kv) {
   if (name == "sinks" && whole(number, 0)) return kv.sinks = *number, true;
   if (name == "beta" && whole(number, 1)) return kv.beta = *number, true;
   if (name == "start" && whole(number, 0)) return kv.reference_start = *number, true;
+  if (name == "heads" && value == "even") return kv.even_heads = true, true;
   return false;
 }
 
@@ -67,7 +68,8 @@ void AddKvFlags(CLI::App& app, KvFlags& f) {
       ->type_name("TYPE");
   app.add_option("--kv-options", f.options,
                  "of the policies, NAME=VALUE with commas between: window, pooling (average, max, none), "
-                 "refiner-start, decay, sinks (streaming-llm), beta (pyramidkv), start (scalekv-reference)")
+                 "refiner-start, decay, heads=even (whatever the plan says), sinks (streaming-llm), beta "
+                 "(pyramidkv), start (scalekv-reference)")
       ->type_name("LIST");
 }
 

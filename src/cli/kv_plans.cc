@@ -16,11 +16,10 @@ StatusOr<PlanFile> KvPlans::Read(const std::string& path) const {
 StatusOr<const PlanFile*> KvPlans::Find(const std::string& path) {
   if (const auto it = found_.find(path); it != found_.end()) return &it->second;
   NS_ASSIGN_OR_RETURN(PlanFile plan, Read(path));
-  PlanTarget target{.layers = layers_};
-  if (std::holds_alternative<Plan>(plan.content)) {
-    NS_ASSIGN_OR_RETURN(target.fingerprint, ModelFingerprint(*model_.transformer));
+  if (std::holds_alternative<Plan>(plan.content) && target_.fingerprint.empty()) {
+    NS_ASSIGN_OR_RETURN(target_.fingerprint, ModelFingerprint(*model_.transformer));
   }
-  NS_RETURN_IF_ERROR(CheckPlanFits(plan, target));
+  NS_RETURN_IF_ERROR(CheckPlanFits(plan, target_));
   return &found_.emplace(path, std::move(plan)).first->second;
 }
 

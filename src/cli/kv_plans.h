@@ -8,6 +8,7 @@
 #include "calibration/apply_plan.h"
 #include "checkpoint/model_files.h"
 #include "cli/kv_flags.h"
+#include "model/config.h"
 
 namespace nextscale {
 
@@ -15,7 +16,8 @@ namespace nextscale {
 class KvPlans {
  public:
   // `model` is looked at as long as this lives.
-  KvPlans(const ModelFiles& model, int64_t layers) : model_(model), layers_(layers) {}
+  KvPlans(const ModelFiles& model, const TransformerConfig& config)
+      : model_(model), target_{.layers = config.depth, .heads = config.heads} {}
 
   // `flags` with, for the two ScaleKV policies, what the plan of --kv-plan says, else the package's plan; it
   // has to fit the model, and a picture of `scales` scales. Errors: of ParseKvFlags, ParsePlanFile,
@@ -28,7 +30,7 @@ class KvPlans {
   StatusOr<PlanFile> Read(const std::string& path) const;
 
   const ModelFiles& model_;
-  const int64_t layers_;
+  PlanTarget target_;                      // its fingerprint is found when a plan asks for it
   std::map<std::string, PlanFile> found_;  // by path
 };
 

@@ -106,4 +106,34 @@ LayerTable ScaleKvBudgets(const LayerTable& added, const LayerFlags& drafter, co
   });
 }
 
+std::vector<int64_t> HeadBudgets(int64_t budget, int64_t window, std::span<const int64_t> exist,
+                                 std::span<const double> asi) {
+  const size_t heads = exist.size();
+  NS_CHECK(heads > 0 && asi.size() == heads, "{} heads, {} indices", heads, asi.size());
+  const double most = *std::max_element(asi.begin(), asi.end());
+  std::vector<double> reach(heads);
+  for (size_t h = 0; h < heads; ++h) {
+    NS_CHECK(asi[h] >= 0, "index {}", asi[h]);
+    reach[h] = 1.1 - (most > 0 ? asi[h] / most : 0);
+  }
+  const double sum = std::accumulate(reach.begin(), reach.end(), 0.0);
+  const int64_t floor = std::min(window, budget), total = budget * static_cast<int64_t>(heads);
+  const double shared = static_cast<double>(total - floor * static_cast<int64_t>(heads));
+  Row levels(heads), order(heads);
+  std::vector<double> remainder(heads);
+  for (size_t h = 0; h < heads; ++h) {
+    const double ideal = shared * reach[h] / sum;
+    levels[h] = floor + static_cast<int64_t>(std::floor(ideal));
+    remainder[h] = ideal - std::floor(ideal);
+  }
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return remainder[a] > remainder[b]; });
+  int64_t left = total - Sum(levels);
+  for (size_t i = 0; i < heads && left > 0; ++i, --left) ++levels[order[i]];
+  for (size_t h = 0; h < heads; ++h) levels[h] = std::min(levels[h], exist[h]);
+  Pour(levels, exist, total - Sum(levels));
+  return levels;
+}
+
 }  // namespace nextscale

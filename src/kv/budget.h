@@ -43,4 +43,11 @@ struct ScaleKvBudgetArgs {
 // reads the cache.
 LayerTable ScaleKvBudgets(const LayerTable& added, const LayerFlags& drafter, const ScaleKvBudgetArgs& args);
 
+// Shares a layer's budget of `budget` tokens a head among its heads, more to those that look far (scalekv.md,
+// "Budgets by head"): head h gets window + (budget - window) * H * r_h / sum(r), r_h = 1 - asi_h / max(asi) +
+// 0.1, in whole tokens by largest remainder; what is above exist_h goes to the other heads. The sum is budget
+// * H wherever tokens exist to fill it. asi >= 0 (NS_CHECK).
+std::vector<int64_t> HeadBudgets(int64_t budget, int64_t window, std::span<const int64_t> exist,
+                                 std::span<const double> asi);
+
 }  // namespace nextscale

@@ -58,6 +58,22 @@ Status CheckDrafters(const LayerFlags& drafters, const LayerTable& added) {
   return absl::OkStatus();
 }
 
+// budgets[k][l] shared among heads, [K][L][H]; a scale that is skipped repeats what is held.
+std::vector<LayerTable> ShareAmongHeads(const LayerTable& budgets, const LayerTable& added, int64_t window,
+                                        const std::vector<std::vector<std::vector<double>>>& asi) {
+  std::vector<LayerTable> table;
+  for (size_t k = 0; k < budgets.size(); ++k) {
+    LayerTable row;
+    for (size_t l = 0; l < budgets[k].size(); ++l) {
+      std::vector<int64_t> exist(asi[k][l].size(), 0);
+      for (size_t h = 0; k > 0 && h < exist.size(); ++h) exist[h] = table[k - 1][l][h] + added[k - 1][l];
+      row.push_back(HeadBudgets(budgets[k][l], window, exist, asi[k][l]));
+    }
+    table.push_back(std::move(row));
+  }
+  return table;
+}
+
 }  // namespace
 
 size_t KvSetup::NextRun(int64_t scale) const {
@@ -73,6 +89,10 @@ int64_t KvSetup::BudgetAfter(int64_t scale, int64_t layer) const {
 
 std::vector<bool> KvSetup::DraftersAfter(int64_t scale) const {
   return drafters.empty() ? std::vector<bool>() : drafters[NextRun(scale)];
+}
+
+int64_t KvSetup::BudgetAfter(int64_t scale, int64_t layer, int64_t head) const {
+  return head_budgets.empty() ? BudgetAfter(scale, layer) : head_budgets[NextRun(scale)][layer][head];
 }
 
 LayerTable KvSetup::Held() const {
@@ -94,6 +114,10 @@ int64_t KvSetup::Capacity() const {
   int64_t most = 0;
   for (const std::vector<int64_t>& row : Held())
     most = std::max(most, *std::max_element(row.begin(), row.end()));
+  for (const LayerTable& layers : head_budgets) {
+    for (const std::vector<int64_t>& heads : layers)
+      most = std::max(most, *std::max_element(heads.begin(), heads.end()));
+  }
   return most;
 }
 
@@ -170,6 +194,8 @@ StatusOr<KvSetup> MakeKvSetup(const KvOptions& o, const std::vector<MapSize>& ma
                             .refiner_start = o.refiner_start.value_or(std::lround(B * kRefinerShare)),
                             .decay = o.decay.value_or(std::lround(B * kDecayShare)),
                             .window = setup.window});
+        if (!o.head_asi.empty() && !o.even_heads)
+          setup.head_budgets = ShareAmongHeads(setup.budgets, added, setup.window, o.head_asi);
       }
       break;
     case KvPolicyKind::kScaleKvReference:

@@ -19,8 +19,12 @@ struct KvSetup {
   int64_t window = 0;
   LayerFlags drafters;  // [K][L] roles when scale k begins; empty for policies without
 
+  std::vector<LayerTable> head_budgets;  // [K][L][H], or empty: each head may hold what its layer may
+
   // What layer l may hold after scale k: the budget of the next scale that runs. -1: no limit.
   int64_t BudgetAfter(int64_t scale, int64_t layer) const;
+  // The same of one of its heads.
+  int64_t BudgetAfter(int64_t scale, int64_t layer, int64_t head) const;
   // The roles of the next scale that runs; empty without.
   std::vector<bool> DraftersAfter(int64_t scale) const;
   // Most tokens a layer ever holds between scales.

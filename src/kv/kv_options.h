@@ -34,6 +34,9 @@ struct KvOptions {
   std::optional<int64_t> refiner_start;  // ScaleKV's B_r(0)
   std::optional<int64_t> decay;          // ScaleKV's delta
   LayerFlags drafters;                   // ScaleKV: [K][L] roles
+  std::vector<std::vector<std::vector<double>>>
+      head_asi;             // ScaleKV: [K][L][H], shares a layer's budget among its heads; empty: evenly
+  bool even_heads = false;  // evenly, whatever a plan says
   LayerTable file_budgets;  // from a published budget file, [K][L]: used as they are, in place of a budget
   int64_t reference_start = 650;  // scalekv-reference compresses once a layer's cache has exceeded this
 };

@@ -14,21 +14,21 @@ namespace {
 // Selections of all (stream, head) of one layer.
 class Trimming {
  public:
-  Trimming(const StoreScaleArgs& args, int64_t budget, const KvSetup& setup, const KvCache& cache,
-           const OpContext& ops)
+  Trimming(const StoreScaleArgs& args, const KvSetup& setup, const KvCache& cache, const OpContext& ops)
       : args_(args),
         setup_(setup),
         cache_(cache),
         ops_(ops),
         H_(cache.shape().heads),
         D_(cache.shape().head_dim),
-        n_(args.current.k.dim(2)),
-        budget_(budget) {
-    for (int64_t b = 0; b < args.current.k.dim(0); ++b) windows_.push_back(WindowOf(args, b, setup, cache));
+        n_(args.current.k.dim(2)) {
+    for (int64_t b = 0; b < args.current.k.dim(0); ++b) {
+      for (int64_t h = 0; h < H_; ++h) windows_.push_back(WindowOf(args, b, h, setup, cache));
+    }
   }
 
   std::vector<std::vector<int32_t>> Run() const {
-    std::vector<std::vector<int32_t>> keep(static_cast<int64_t>(windows_.size()) * H_);
+    std::vector<std::vector<int32_t>> keep(windows_.size());
     ParallelFor(static_cast<int64_t>(keep.size()),
                 [&](int64_t i, int thread) { keep[i] = SelectHead(i / H_, i % H_, thread); });
     return keep;
@@ -42,27 +42,30 @@ class Trimming {
     std::copy(held.begin(), held.end(), tokens.begin());
     std::copy(args_.current.tokens_B[stream].begin(), args_.current.tokens_B[stream].end(),
               tokens.begin() + cached.length);
-    if (static_cast<int64_t>(tokens.size()) <= budget_) {
+    const int64_t budget = setup_.BudgetAfter(args_.scale, args_.layer, head);
+    if (static_cast<int64_t>(tokens.size()) <= budget) {
       std::vector<int32_t> all(tokens.size());
       std::iota(all.begin(), all.end(), 0);
       return all;
     }
     const std::vector<float> scores = Scores(stream, head, cached, thread);
-    return setup_.policy->Select(
-        {.tokens = tokens, .window = windows_[stream].places, .scores = scores, .budget = budget_});
+    return setup_.policy->Select({.tokens = tokens,
+                                  .window = windows_[stream * H_ + head].places,
+                                  .scores = scores,
+                                  .budget = budget});
   }
 
   std::vector<float> Scores(int64_t stream, int64_t head, const HeadKv& cached, int thread) const {
     const WindowScore kind = setup_.policy->score();
     if (kind == WindowScore::kNone) return {};
     const bool raw = kind == WindowScore::kRawLogits;
-    const int64_t w = static_cast<int64_t>(windows_[stream].queries.size());
+    const int64_t w = static_cast<int64_t>(windows_[stream * H_].queries.size());
     std::vector<int32_t> raw_rows(w);
     std::iota(raw_rows.begin(), raw_rows.end(), 0);
     const int64_t bytes = n_ * D_ * static_cast<int64_t>(SizeOf(args_.current.k.dtype()));
     const WindowScoresArgs scores_args{
         .q = raw ? args_.raw_q.Rows(stream * w, w) : args_.q.Rows(stream * n_, n_),
-        .rows = raw ? raw_rows : windows_[stream].queries,
+        .rows = raw ? raw_rows : windows_[stream * H_].queries,
         .head = head,
         .D = D_,
         .cached = cached,
@@ -80,35 +83,42 @@ class Trimming {
   const KvSetup& setup_;
   const KvCache& cache_;
   const OpContext& ops_;
-  const int64_t H_, D_, n_, budget_;
-  std::vector<ObservationWindow> windows_;
+  const int64_t H_, D_, n_;
+  std::vector<ObservationWindow> windows_;  // [streams, H]
 };
 
-bool NothingToSelect(const StoreScaleArgs& args, int64_t budget, const KvCache& cache) {
-  return budget < 0 || cache.TokensHeld(args.layer) + args.current.k.dim(2) <= budget;
+// Whether every head has room for the current map.
+bool NothingToSelect(const StoreScaleArgs& args, const KvSetup& setup, const KvCache& cache) {
+  if (!setup.policy || setup.BudgetAfter(args.scale, args.layer) < 0) return true;
+  const std::span<const HeadKv> heads = cache.Heads(args.layer);
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const int64_t head = static_cast<int64_t>(i) % cache.shape().heads;
+    if (heads[i].length + args.current.k.dim(2) > setup.BudgetAfter(args.scale, args.layer, head))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-ObservationWindow WindowOf(const StoreScaleArgs& args, int64_t stream, const KvSetup& setup,
+ObservationWindow WindowOf(const StoreScaleArgs& args, int64_t stream, int64_t head, const KvSetup& setup,
                            const KvCache& cache) {
-  if (!setup.policy || NothingToSelect(args, setup.BudgetAfter(args.scale, args.layer), cache)) return {};
+  if (NothingToSelect(args, setup, cache)) return {};
   return setup.policy->Window({.scale = args.scale,
                                .map = args.map,
-                               .cached = cache.Heads(args.layer)[stream * cache.shape().heads].length,
+                               .cached = cache.Heads(args.layer)[stream * cache.shape().heads + head].length,
                                .n = args.current.k.dim(2),
                                .at = args.at_B.empty() ? std::span<const int32_t>() : args.at_B[stream]});
 }
 
 double StoreScale(const StoreScaleArgs& args, const KvSetup& setup, KvCache& cache, const OpContext& ops) {
-  const int64_t budget = setup.policy ? setup.BudgetAfter(args.scale, args.layer) : -1;
-  if (NothingToSelect(args, budget, cache)) {
+  if (NothingToSelect(args, setup, cache)) {
     cache.Append(args.layer, args.current);
     return 0;
   }
   const ProfileScope profile(ops.profiler, "selection");
   const auto start = std::chrono::steady_clock::now();
-  cache.Keep(args.layer, args.current, Trimming(args, budget, setup, cache, ops).Run());
+  cache.Keep(args.layer, args.current, Trimming(args, setup, cache, ops).Run());
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

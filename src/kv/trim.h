@@ -23,8 +23,9 @@ struct StoreScaleArgs {
 // scoring, choosing and moving; 0 if all tokens stay.
 double StoreScale(const StoreScaleArgs& args, const KvSetup& setup, KvCache& cache, const OpContext& ops);
 
-// The observation window of a stream, as StoreScale will use it; empty if nothing will be selected there.
-ObservationWindow WindowOf(const StoreScaleArgs& args, int64_t stream, const KvSetup& setup,
+// The observation window of a stream, with places in its `head`'s keys, as StoreScale will use it; empty if
+// nothing will be selected in the layer. Its queries are the same for all heads.
+ObservationWindow WindowOf(const StoreScaleArgs& args, int64_t stream, int64_t head, const KvSetup& setup,
                            const KvCache& cache);
 
 }  // namespace nextscale

@@ -25,7 +25,7 @@ class RawQueries {
   RawQueries(const StoreScaleArgs& store, const BlockContext& b, const ScaleStep& step) : b_(b) {
     if (!b.kv.policy || b.kv.policy->score() != WindowScore::kRawLogits) return;
     for (int64_t stream = 0; stream < step.stored_streams; ++stream) {
-      windows_.push_back(WindowOf(store, stream, b.kv, b.cache));
+      windows_.push_back(WindowOf(store, stream, 0, b.kv, b.cache));
       rows_count_ += static_cast<int64_t>(windows_.back().queries.size());
     }
     rows_ =

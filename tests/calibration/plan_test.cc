@@ -95,7 +95,16 @@ TEST(Plan, IsForItsModelAndNumberOfScalesOnly) {
   EXPECT_EQ(ExitCode(CheckPlanFits(*file, other)), 2);
   other = own;
   other.layers = 3;
-  EXPECT_THAT(ErrorText(CheckPlanFits(*file, other)), HasSubstr("2 layers, this one 3"));
+  EXPECT_THAT(ErrorText(CheckPlanFits(*file, other)), HasSubstr("2 layers of 0 heads, this one 3 of 0"));
+  Plan by_head = SamplePlan();
+  by_head.asi_heads.assign(3, ScaleTable(2, {0.1, 0.2, 0.3}));
+  const StatusOr<PlanFile> heads = ParsePlanFile(PlanText(by_head), "heads.json");
+  ASSERT_TRUE(heads.ok());
+  other = own;
+  other.heads = 4;
+  EXPECT_THAT(ErrorText(CheckPlanFits(*heads, other)), HasSubstr("2 layers of 3 heads, this one 2 of 4"));
+  other.heads = 3;
+  EXPECT_TRUE(CheckPlanFits(*heads, other).ok());
   KvOptions kv;
   EXPECT_THAT(ErrorText(ApplyPlan(*file, 4, kv)), HasSubstr("for pictures of 3 scales"));
 }

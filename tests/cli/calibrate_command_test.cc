@@ -88,6 +88,24 @@ TEST_F(CalibrateCommandTest, HeadsMetricAndCountGoIntoThePlan) {
   EXPECT_EQ(plan.at("asi_heads").size(), 7u);
 }
 
+TEST_F(CalibrateCommandTest, HeadsShareTheSameBytesInAnotherWay) {
+  const std::string plan = Temporary("heads.json");
+  ASSERT_EQ(RunC("calibrate", {"-p", "red apple", "-p", "blue whale", "-o", plan, "--heads"}).exit_status, 0);
+  const auto run = [&](const std::string& options) {
+    const std::string picture = Temporary(options + ".png"), report = Temporary(options + ".json");
+    const CommandOutcome outcome =
+        RunC("generate", {"-p", "red apple", "-s", "3", "--kv", "scalekv", "--kv-budget", "30", "--kv-plan",
+                          plan, "--kv-options", options, "-o", picture, "--report", report});
+    EXPECT_EQ(outcome.exit_status, 0) << outcome.err;
+    return std::pair(Pixels(picture), nlohmann::json::parse(Read(report)));
+  };
+  const auto [by_head, head_report] = run("sinks=4");
+  const auto [even, even_report] = run("heads=even");
+  EXPECT_NE(by_head, even);
+  for (size_t k = 0; k < even_report.at("scales").size(); ++k)
+    EXPECT_EQ(head_report.at("scales")[k].at("kv_bytes"), even_report.at("scales")[k].at("kv_bytes")) << k;
+}
+
 TEST_F(CalibrateCommandTest, FiguresAreWritten) {
   const std::string folder = Temporary("figures"), plan = Temporary("plan.json");
   const CommandOutcome run = RunC("calibrate", {"-p", "a & b", "-o", plan, "--figures", folder,

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "kv/factory.h"
+
 namespace nextscale {
 namespace {
 
@@ -142,6 +144,48 @@ TEST(Budgets, SumToTheTotalWheneverTokensExist) {
         }
       }
     }
+  }
+}
+
+TEST(HeadBudgets, GiveMoreToHeadsThatLookFarAndKeepTheSum) {
+  const std::vector<int64_t> plenty(4, 1000);
+  const std::vector<double> asi = {0.0, 0.2, 0.2, 0.4};
+  const std::vector<int64_t> shares = HeadBudgets(100, 16, plenty, asi);
+  // r = 1.1, 0.6, 0.6, 0.1 of 2.4, over 4 * 84 tokens: 154, 84, 84, 14 above the window.
+  EXPECT_EQ(shares, (std::vector<int64_t>{170, 100, 100, 30}));
+  EXPECT_EQ(HeadBudgets(100, 16, plenty, std::vector<double>(4, 0.0)), std::vector<int64_t>(4, 100));
+  EXPECT_EQ(HeadBudgets(9, 9, plenty, asi), std::vector<int64_t>(4, 9));
+  // What one head can't take goes to the others.
+  const std::vector<int64_t> short_of = HeadBudgets(100, 16, std::vector<int64_t>{50, 1000, 1000, 1000}, asi);
+  EXPECT_EQ(short_of[0], 50);
+  EXPECT_EQ(std::accumulate(short_of.begin(), short_of.end(), int64_t{0}), 400);
+  // All that exists, if that is less than the budget.
+  const std::vector<int64_t> few = {3, 5, 5, 5};
+  EXPECT_EQ(HeadBudgets(5, 4, few, asi), few);
+}
+
+TEST(HeadBudgets, SumToTheLayersBudgetsAtEveryScale) {
+  const std::vector<MapSize> maps = {{1, 1},   {2, 2},   {4, 4},   {6, 6},   {8, 8},
+                                     {12, 12}, {16, 16}, {20, 20}, {24, 24}, {32, 32}};
+  LayerTable added;
+  for (MapSize map : maps) added.push_back(std::vector<int64_t>(6, map.tokens()));
+  for (const double percent : {4.0, 10.0, 37.0, 100.0}) {
+    KvOptions kv{.policy = KvPolicyKind::kScaleKv, .budget_percent = percent};
+    kv.drafters.assign(maps.size(), {true, false, false, false, true, false});
+    kv.head_asi.assign(maps.size(), {6, {0.3, 0.01, 0.2, 0.0, 0.29}});
+    const StatusOr<KvSetup> setup = MakeKvSetup(kv, maps, added);
+    ASSERT_TRUE(setup.ok()) << setup.status();
+    for (size_t k = 0; k < maps.size(); ++k) {
+      for (size_t l = 0; l < 6; ++l) {
+        const std::vector<int64_t>& heads = setup->head_budgets[k][l];
+        EXPECT_EQ(std::accumulate(heads.begin(), heads.end(), int64_t{0}), 5 * setup->budgets[k][l]) << k;
+        EXPECT_LE(*std::max_element(heads.begin(), heads.end()), setup->Capacity());
+        const int64_t least = std::min(setup->window, setup->budgets[k][l]);
+        EXPECT_GE(*std::min_element(heads.begin(), heads.end()), least);
+      }
+    }
+    kv.even_heads = true;
+    EXPECT_TRUE(MakeKvSetup(kv, maps, added)->head_budgets.empty());
   }
 }
 
