@@ -28,7 +28,7 @@ took=$(((SECONDS - begin + 59) / 60))
 
 Written by \`scripts/results.sh\` as it came out: $(wc -l <"$prompts") prompts of [$(basename "$prompts")](../$prompts), one picture of 256 x 256 each, seeds from 0, eight at once, the model's own settings, bf16. $("$program" --version | grep '^processor'), $(nproc) threads; $took minutes. Columns: [eval.md](eval.md).
 
-The model is small (12 layers, 7 maps, 265 tokens before the last map): these numbers compare settings with each other here, and don't foretell those of Infinity-2B. A budget of 4% is 10 tokens a layer. Times are of one run on a machine that may have had other work.
+The model is small (12 layers, 7 maps, 265 tokens before the last map): these numbers compare settings with each other here, and don't foretell those of Infinity-2B. A budget of 4% is 10 tokens a layer. scalekv-reference runs with \`start=0\`: by its own default it trims a layer that has exceeded 650 tokens, which none does here. Times are of one run on a machine that may have had other work.
 
 ## Policies and budgets
 
